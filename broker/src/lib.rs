@@ -1,0 +1,9 @@
+//! hived, the broker: see ARCHITECTURE.md for the map.
+
+pub mod clock;
+pub mod config;
+pub mod paths;
+pub mod runtime;
+pub mod shutdown;
+pub mod store;
+pub mod wakers;

@@ -1,0 +1,27 @@
+//! All SQL of the broker, one file a table; nothing outside this folder names rusqlite.
+//!
+//! One writer thread owns the only connection that writes. It takes closures over a channel and
+//! commits them in groups: each closure in a savepoint of its own, one commit for the group, and
+//! only then are replies sent and waiters woken. So "answered" means "on disk" (WAL,
+//! `synchronous=FULL`), and one slow fsync serves everyone who waits for it. Reads run on a pool of
+//! read-only connections and see committed data only.
+//!
+//! What ends the daemon: a failed fsync (the page cache can no longer be trusted, so nothing is
+//! retried). What does not: a full disk; the call fails, nothing is acked, later ones may succeed.
+
+mod error;
+mod migrate;
+mod open;
+mod readers;
+mod tx;
+mod writer;
+
+pub mod agents;
+pub mod events;
+pub mod messages;
+pub mod sessions;
+pub mod turns;
+
+pub use error::StoreError;
+pub use open::{MIN_SQLITE, Store};
+pub use tx::{Recipient, Tx};

@@ -1,0 +1,29 @@
+//! hive.v1: the generated wire types, and the few words that both sides must spell alike.
+//!
+//! - [`v1`]: generated from `hive/v1/*.proto`
+//! - [`ids`]: one newtype for each kind of number
+//! - [`name`]: agent names, recipients and wake labels, checked before anything is built from them
+//! - [`reason`]: the one table reason → gRPC code, HTTP status, exit code, hint
+//! - [`limits`]: numbers that both sides keep
+//! - [`words`]: enum ⇄ the words shown and stored
+
+/// Generated from `hive/v1/*.proto`.
+#[allow(missing_docs, unreachable_pub, clippy::all, reason = "generated code")]
+pub mod v1 {
+    tonic::include_proto!("hive.v1");
+}
+
+pub mod ids;
+pub mod limits;
+pub mod name;
+pub mod reason;
+pub mod words;
+
+pub use reason::Refusal;
+
+/// Protocol level of this build. `hived` serves this one and the one before it; a change that an
+/// older harness cannot work with raises it.
+pub const LEVEL: u32 = 1;
+
+/// Version of hive, the same for both programs.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

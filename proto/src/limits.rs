@@ -1,0 +1,34 @@
+//! Numbers that both sides keep. Each is a default of the design unless its comment names a source.
+
+/// A message's body, in bytes of UTF-8.
+pub const BODY_BYTES: usize = 1024 * 1024;
+/// Bodies above this are written to a file by the harness, and the prompt carries a pointer.
+pub const SPILL_BYTES: usize = 16 * 1024;
+/// Unfinished rows of one mailbox.
+pub const MAILBOX_ROWS: u32 = 10_000;
+/// Rows of one `Recv`.
+pub const RECV_ROWS: u32 = 32;
+/// Bytes of bodies of one `Recv`; the row that crosses it is left for the next call.
+pub const RECV_BYTES: usize = 3 * 1024 * 1024;
+/// Longest long poll.
+pub const RECV_WAIT_MS: u32 = 180_000;
+/// One RPC message, in both directions (tonic's own defaults are 4 MiB in, no limit out).
+pub const RPC_BYTES: usize = 8 * 1024 * 1024;
+/// HTTP/2 streams of one connection (tonic's own default is no limit).
+pub const STREAMS_PER_CONNECTION: u32 = 64;
+/// Entries of one `SendBatch`.
+pub const BATCH_SENDS: usize = 256;
+/// Between two beats of a session.
+pub const BEAT_MS: u32 = 15_000;
+/// Without a beat for so long a session is lost, and so are its leases.
+pub const LOST_MS: u32 = 60_000;
+/// Deaths of a message before the next one sends it to the dead letters.
+pub const MAX_ATTEMPTS: u32 = 5;
+/// First and longest back-off after a transient failure.
+pub const BACKOFF_MS: (i64, i64) = (5_000, 300_000);
+/// How long a tool call is retried with its key while the broker is away.
+pub const TOOL_RETRY_SECS: u64 = 60;
+/// Characters of an agent's status line.
+pub const STATUS_CHARS: usize = 200;
+/// Longest path of a Unix socket: `sun_path` holds 108 bytes with its NUL (unix(7)).
+pub const SOCKET_PATH_BYTES: usize = 107;

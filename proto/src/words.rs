@@ -1,0 +1,86 @@
+//! Enum ⇄ the snake_case words that are stored, printed and documented.
+
+use crate::v1::{FailureClass, HarnessState, MessageState, Outcome, Role};
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident, $parse:ident, $ty:ty { $($variant:path => $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(value: $ty) -> &'static str {
+            match value {
+                $($variant => $word),+
+            }
+        }
+
+        #[doc = concat!("The reverse of [`", stringify!($name), "`].")]
+        #[must_use]
+        pub fn $parse(word: &str) -> Option<$ty> {
+            match word {
+                $($word => Some($variant),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+words!(
+    /// Word of an agent's role.
+    role, parse_role, Role {
+        Role::Unspecified => "",
+        Role::Agent => "agent",
+        Role::Manager => "manager",
+    }
+);
+words!(
+    /// Word of a message's state.
+    message_state, parse_message_state, MessageState {
+        MessageState::Unspecified => "",
+        MessageState::Queued => "queued",
+        MessageState::Leased => "leased",
+        MessageState::Acked => "acked",
+        MessageState::Dead => "dead",
+    }
+);
+words!(
+    /// Word of a turn's outcome; empty while it runs.
+    outcome, parse_outcome, Outcome {
+        Outcome::Unspecified => "",
+        Outcome::Ok => "ok",
+        Outcome::Compacted => "compacted",
+        Outcome::RateLimited => "rate_limited",
+        Outcome::AuthFailed => "auth_failed",
+        Outcome::BudgetExhausted => "budget_exhausted",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Interrupted => "interrupted",
+        Outcome::Failed => "failed",
+        Outcome::Lost => "lost",
+    }
+);
+words!(
+    /// Word of a failure's class; empty for none.
+    failure, parse_failure, FailureClass {
+        FailureClass::Unspecified => "",
+        FailureClass::Overloaded => "overloaded",
+        FailureClass::Network => "network",
+        FailureClass::Crashed => "crashed",
+        FailureClass::Timeout => "timeout",
+        FailureClass::Config => "config",
+        FailureClass::Refused => "refused",
+        FailureClass::ContextFull => "context_full",
+        FailureClass::BadSession => "bad_session",
+    }
+);
+words!(
+    /// Word of what a harness says it does.
+    harness_state, parse_harness_state, HarnessState {
+        HarnessState::Unspecified => "",
+        HarnessState::Idle => "idle",
+        HarnessState::Thinking => "thinking",
+        HarnessState::Compacting => "compacting",
+        HarnessState::RateLimited => "rate_limited",
+        HarnessState::NeedsLogin => "needs_login",
+        HarnessState::BudgetExhausted => "budget_exhausted",
+        HarnessState::Paused => "paused",
+        HarnessState::Stopping => "stopping",
+    }
+);
