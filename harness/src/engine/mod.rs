@@ -1,5 +1,7 @@
 //! The seam to what runs a turn: `claude` or `scripted`.
 
+pub mod claude;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -123,6 +125,14 @@ pub trait Engine: Send {
     /// Called when no turn runs: lets go of a process that has idled too long. Returns how long
     /// until it wants to be called again; `None` when nothing is kept.
     async fn idle(&mut self) -> Option<std::time::Duration>;
+
+    /// What the next turn runs with. A process that was started with something else is replaced
+    /// then, never in the middle of a turn.
+    fn configure(&mut self, env: EngineEnv);
+
+    /// Forgets the conversation: the next turn begins a new one. Nothing to do for an engine that
+    /// remembers nothing.
+    async fn new_session(&mut self) {}
 
     /// Ends everything that the engine keeps, within a bounded time.
     async fn stop(&mut self);
