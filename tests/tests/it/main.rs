@@ -1,0 +1,3 @@
+//! The one binary of the tests that need whole programs; each file is one feature.
+
+mod tidy;
