@@ -1,3 +1,28 @@
 //! hive-tests: the kit that the end-to-end and crash tests share, and the tidy check.
+//!
+//! - [`hive`]: a whole hive in a temporary directory; [`builder`]: what it is made of
+//! - [`client`], [`session`], [`command`]: its public API: sockets, a harness by hand, the `hive` command
+//! - [`mail`]: sending, answers and lives of messages in one line each
+//! - [`daemon`], [`docker`], [`strace`]: processes, containers and system calls from outside
+//! - [`ledger`]: what was promised and what came of it
+//! - [`wait`]: deadlines; [`normalise`]: comparable output; [`programs`]: where the programs lie
+//! - [`tidy`]: rules about the source text
 
+pub mod builder;
+pub mod client;
+pub mod command;
+pub mod daemon;
+pub mod docker;
+pub mod hive;
+pub mod ledger;
+pub mod mail;
+pub mod normalise;
+pub mod programs;
+pub mod session;
+pub mod strace;
 pub mod tidy;
+pub mod wait;
+
+pub use builder::{Runtime, Setup};
+pub use hive::TestHive;
+pub use session::Session;

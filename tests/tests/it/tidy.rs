@@ -2,6 +2,8 @@
 
 use hive_tests::tidy::{self, Finding, Source, Tree};
 
+type Rule = fn(&Source) -> Vec<Finding>;
+
 #[test]
 fn the_workspace_is_tidy() {
     let tree = Tree::read(&tidy::root()).unwrap();
@@ -21,7 +23,7 @@ fn the_workspace_is_tidy() {
 }
 
 /// What `rule` says about a file `path` with this text.
-fn found(rule: fn(&Source) -> Vec<Finding>, path: &str, text: &str) -> usize {
+fn found(rule: Rule, path: &str, text: &str) -> usize {
     rule(&Source::new(path, text)).len()
 }
 
@@ -69,7 +71,7 @@ fn a_file_without_its_job_is_found() {
 
 #[test]
 fn calls_that_are_not_allowed_are_found() {
-    let cases: [(fn(&Source) -> Vec<Finding>, &str, usize); 12] = [
+    let cases: [(Rule, &str, usize); 12] = [
         (tidy::no_allow, "#[allow(dead_code)]\nfn f() {}", 1),
         (
             tidy::no_allow,
@@ -126,7 +128,7 @@ fn calls_that_are_not_allowed_are_found() {
 
 #[test]
 fn layers_that_reach_past_each_other_are_found() {
-    let cases: [(fn(&Source) -> Vec<Finding>, &str, &str, usize); 15] = [
+    let cases: [(Rule, &str, &str, usize); 15] = [
         (
             tidy::no_sql_outside_store,
             SERVICE,

@@ -1,0 +1,108 @@
+//! What a test hive is made of: runtime, engine rules, settings of `hive.toml`.
+
+use std::path::PathBuf;
+
+use crate::hive::TestHive;
+use crate::programs;
+
+/// What holds the agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Runtime {
+    #[default]
+    Process,
+    Docker,
+}
+
+/// A hive to be started.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    pub(crate) runtime: Runtime,
+    /// Rules of the scripted engine for agents that bring none of their own.
+    script: String,
+    /// Further text of `hive.toml`.
+    config: toml::Table,
+    pub(crate) env: Vec<(String, String)>,
+}
+
+// === impl Runtime ===
+
+impl Runtime {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Docker => "docker",
+        }
+    }
+}
+
+// === impl Setup ===
+
+impl Setup {
+    #[must_use]
+    pub fn runtime(mut self, runtime: Runtime) -> Self {
+        self.runtime = runtime;
+        self
+    }
+
+    /// Rules of the scripted engine, as TOML.
+    #[must_use]
+    pub fn script(mut self, rules: &str) -> Self {
+        rules.clone_into(&mut self.script);
+        self
+    }
+
+    /// Sets `section.key` of `hive.toml`.
+    #[must_use]
+    pub fn set(mut self, path: &str, value: impl Into<toml::Value>) -> Self {
+        let mut table = &mut self.config;
+        let mut parts = path.split('.').peekable();
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                table.insert(part.to_owned(), value.into());
+                break;
+            }
+            table = table
+                .entry(part)
+                .or_insert_with(|| toml::Table::new().into())
+                .as_table_mut()
+                .expect("a section");
+        }
+        self
+    }
+
+    /// A variable of `hived`'s environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Makes the directories and starts `hived`.
+    pub async fn start(self) -> TestHive {
+        let mut hive = TestHive::prepare(self);
+        hive.start().await;
+        hive
+    }
+
+    /// Makes the directories; the test starts `hived` itself.
+    #[must_use]
+    pub fn prepare(self) -> TestHive {
+        TestHive::prepare(self)
+    }
+
+    pub(crate) fn hive_binary(&self) -> PathBuf {
+        match self.runtime {
+            Runtime::Process => programs::hive(),
+            Runtime::Docker => programs::static_hive(),
+        }
+    }
+
+    pub(crate) fn config_text(&self) -> String {
+        let mut setup = self.clone();
+        if !setup.script.is_empty() {
+            let script = std::mem::take(&mut setup.script);
+            setup = setup.set("engine.script", script);
+        }
+        toml::to_string(&setup.config).expect("a table is TOML")
+    }
+}

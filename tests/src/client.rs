@@ -1,0 +1,53 @@
+//! Connections to a hive's sockets, as any client of the public API makes them.
+
+use std::path::{Path, PathBuf};
+
+use hive_proto::Refusal;
+use hive_proto::limits::RPC_BYTES;
+use hive_proto::v1::agent_service_client::AgentServiceClient;
+use hive_proto::v1::operator_service_client::OperatorServiceClient;
+use hyper_util::rt::TokioIo;
+use tokio::net::UnixStream;
+use tonic::transport::{Channel, Endpoint, Uri};
+use tower::service_fn;
+
+pub use tonic::{Code, Status, Streaming};
+
+/// The operator's client.
+pub type Operator = OperatorServiceClient<Channel>;
+/// An agent's client.
+pub type Agent = AgentServiceClient<Channel>;
+
+/// A channel that connects at its first call and again after each break.
+#[must_use]
+pub fn channel(socket: &Path) -> Channel {
+    let path: PathBuf = socket.to_owned();
+    Endpoint::from_static("http://hive.invalid").connect_with_connector_lazy(service_fn(
+        move |_: Uri| {
+            let path = path.clone();
+            async move { UnixStream::connect(path).await.map(TokioIo::new) }
+        },
+    ))
+}
+
+/// The operator service on `socket`.
+#[must_use]
+pub fn operator(socket: &Path) -> Operator {
+    OperatorServiceClient::new(channel(socket))
+        .max_decoding_message_size(RPC_BYTES)
+        .max_encoding_message_size(2 * RPC_BYTES)
+}
+
+/// The agent service on `socket`.
+#[must_use]
+pub fn agent(socket: &Path) -> Agent {
+    AgentServiceClient::new(channel(socket))
+        .max_decoding_message_size(RPC_BYTES)
+        .max_encoding_message_size(2 * RPC_BYTES)
+}
+
+/// The refusal inside a status.
+#[must_use]
+pub fn refusal(status: &Status) -> Refusal {
+    Refusal::from_status(status)
+}

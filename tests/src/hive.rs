@@ -1,0 +1,328 @@
+//! A whole hive in a temporary directory: a real `hived`, its agents, and the public API to them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use hive_proto::v1::{AgentRef, GetStatusRequest};
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::builder::Setup;
+use crate::client::{self, Agent, Operator};
+use crate::command::{Ran, run};
+use crate::daemon::{Daemon, Ended, marked, send};
+use crate::session::Session;
+use crate::wait::{SOON, until};
+use crate::{docker, programs};
+
+/// One running hive. Dropping it ends every process and container of it.
+#[derive(Debug)]
+pub struct TestHive {
+    setup: Setup,
+    dir: TempDir,
+    daemon: Option<Daemon>,
+    /// Names of agents whose containers are to be removed.
+    created: Vec<String>,
+}
+
+// === impl TestHive ===
+
+impl TestHive {
+    #[must_use]
+    pub fn builder() -> Setup {
+        Setup::default()
+    }
+
+    /// Prepares the directories and the configuration; nothing runs yet.
+    pub(crate) fn prepare(setup: Setup) -> Self {
+        // Short, because a socket's path has 107 bytes.
+        let dir = tempfile::Builder::new()
+            .prefix("hv")
+            .rand_bytes(5)
+            .tempdir_in("/tmp")
+            .expect("a temporary directory");
+        let hive = Self {
+            setup,
+            dir,
+            daemon: None,
+            created: Vec::new(),
+        };
+        for folder in [hive.home(), hive.run_dir()] {
+            std::fs::create_dir(&folder).expect("a fresh directory");
+        }
+        hive.write_config();
+        hive
+    }
+
+    #[must_use]
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("h")
+    }
+
+    #[must_use]
+    pub fn run_dir(&self) -> PathBuf {
+        self.dir.path().join("r")
+    }
+
+    #[must_use]
+    pub fn log_path(&self) -> PathBuf {
+        self.dir.path().join("hived.out")
+    }
+
+    #[must_use]
+    pub fn operator_socket(&self) -> PathBuf {
+        self.run_dir().join("operator.sock")
+    }
+
+    /// The folder with one agent's sockets.
+    #[must_use]
+    pub fn agent_sockets(&self, name: &str) -> PathBuf {
+        self.run_dir().join("agents").join(name)
+    }
+
+    /// Writes `hive.toml` anew from the set-up.
+    pub fn write_config(&self) {
+        std::fs::write(self.home().join("hive.toml"), self.setup.config_text())
+            .expect("hive.toml can be written");
+    }
+
+    /// The command line of this hive's `hived`.
+    #[must_use]
+    pub fn hived_command(&self) -> Command {
+        let mut command = Command::new(programs::hived());
+        self.hived_args(&mut command);
+        command
+    }
+
+    /// `hived` below a tracer or another wrapper.
+    #[must_use]
+    pub fn wrapped_command(&self, wrapper: &[&str]) -> Command {
+        let mut command = Command::new(wrapper[0]);
+        command.args(&wrapper[1..]).arg(programs::hived());
+        self.hived_args(&mut command);
+        command
+    }
+
+    fn hived_args(&self, command: &mut Command) {
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HIVE_")) {
+            command.env_remove(name);
+        }
+        command.arg("--home").arg(self.home());
+        command.arg("--run").arg(self.run_dir());
+        command.args(["--listen", "127.0.0.1:0"]);
+        command.args(["--runtime", self.setup.runtime.word()]);
+        command.env("HIVE_BINARY", self.setup.hive_binary());
+        command.envs(self.setup.env.iter().map(|(name, value)| (name, value)));
+    }
+
+    /// Starts `hived` and waits until it serves.
+    pub async fn start(&mut self) {
+        let command = self.hived_command();
+        self.start_as(command).await;
+    }
+
+    /// Starts `command` as this hive's daemon and waits until it serves.
+    pub async fn start_as(&mut self, command: Command) {
+        self.spawn(command);
+        self.ready().await;
+    }
+
+    /// Starts `command` as this hive's daemon without waiting.
+    pub fn spawn(&mut self, command: Command) {
+        assert!(self.daemon.is_none(), "hived runs already");
+        self.daemon = Some(Daemon::start(command, &self.log_path()));
+    }
+
+    /// Waits until the operator socket answers.
+    pub async fn ready(&mut self) {
+        let socket = self.operator_socket();
+        let log = self.log_path();
+        let daemon = self.daemon.as_mut().expect("hived was started");
+        let start = std::time::Instant::now();
+        loop {
+            if answers(&socket).await {
+                return;
+            }
+            if let Some(ended) = daemon.ended() {
+                panic!("hived ended at its start: {ended:?}\n{}", tail(&log, 40));
+            }
+            assert!(
+                start.elapsed() < SOON,
+                "hived does not serve\n{}",
+                tail(&log, 40)
+            );
+            crate::wait::pass(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The daemon's process.
+    #[must_use]
+    pub fn daemon(&mut self) -> &mut Daemon {
+        self.daemon.as_mut().expect("hived runs")
+    }
+
+    /// `kill -9` of `hived`.
+    pub async fn kill(&mut self) {
+        let mut daemon = self.daemon.take().expect("hived runs");
+        daemon.kill().await;
+    }
+
+    /// TERM, and how it ended.
+    pub async fn terminate(&mut self) -> Ended {
+        let mut daemon = self.daemon.take().expect("hived runs");
+        daemon.signal(Signal::TERM);
+        daemon.end(Duration::from_secs(15)).await
+    }
+
+    /// Waits for `hived` to end by itself.
+    pub async fn ended(&mut self, limit: Duration) -> Ended {
+        let mut daemon = self.daemon.take().expect("hived runs");
+        daemon.end(limit).await
+    }
+
+    /// `kill -9` and a new start.
+    pub async fn restart(&mut self) {
+        self.kill().await;
+        self.start().await;
+    }
+
+    /// What `hived` wrote to its output.
+    #[must_use]
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.log_path()).unwrap_or_default()).into_owned()
+    }
+
+    #[must_use]
+    pub fn operator(&self) -> Operator {
+        client::operator(&self.operator_socket())
+    }
+
+    /// A client on an agent's own socket.
+    #[must_use]
+    pub fn agent(&self, name: &str) -> Agent {
+        client::agent(&self.agent_sockets(name).join("broker.sock"))
+    }
+
+    /// Opens a session on an agent's socket, as its harness would, once the socket is there.
+    pub async fn session(&self, name: &str) -> Session {
+        let socket = self.agent_sockets(name).join("broker.sock");
+        until("the agent's socket is there", SOON, || {
+            std::future::ready(socket.exists().then_some(()))
+        })
+        .await;
+        Session::open(self.agent(name)).await.expect("a session")
+    }
+
+    /// Runs the `hive` command as the operator.
+    pub async fn hive(&self, args: &[&str]) -> Ran {
+        self.hive_with(args, None).await
+    }
+
+    /// Runs the `hive` command with this text on its stdin.
+    pub async fn hive_with(&self, args: &[&str], stdin: Option<&str>) -> Ran {
+        let (home, run_dir) = (self.home(), self.run_dir());
+        let env = [
+            ("HIVE_HOME", home.to_str().unwrap_or_default()),
+            ("HIVE_RUN", run_dir.to_str().unwrap_or_default()),
+            ("NO_COLOR", "1"),
+        ];
+        run(&programs::hive(), args, &env, stdin).await
+    }
+
+    /// Runs the `hive` command as a process beside an agent: on its socket.
+    pub async fn hive_as(&self, name: &str, args: &[&str]) -> Ran {
+        let socket = self.agent_sockets(name).join("broker.sock");
+        let env = [("HIVE_SOCKET", socket.to_str().unwrap_or_default())];
+        run(&programs::hive(), args, &env, None).await
+    }
+
+    /// Remembers a container to be removed at the end.
+    pub fn remember(&mut self, name: &str) {
+        self.created.push(name.to_owned());
+    }
+
+    /// The container of an agent.
+    #[must_use]
+    pub fn container(&self, name: &str) -> String {
+        format!("hive-{name}")
+    }
+
+    /// Processes of this hive's agents (`process` runtime).
+    #[must_use]
+    pub fn agent_processes(&self) -> Vec<u32> {
+        let run = self.run_dir();
+        let hived = self.daemon.as_ref().map(Daemon::pid);
+        marked(run.to_str().unwrap_or_default())
+            .into_iter()
+            .filter(|pid| Some(*pid) != hived)
+            .collect()
+    }
+
+    /// The shown state of an agent.
+    pub async fn state(&self, name: &str) -> String {
+        let request = AgentRef {
+            name: name.to_owned(),
+        };
+        match self.operator().get_agent(request).await {
+            Ok(agent) => agent.into_inner().state,
+            Err(status) => format!("error: {status}"),
+        }
+    }
+
+    /// Waits until the agent is shown in `state`.
+    pub async fn until_state(&self, name: &str, state: &str, limit: Duration) {
+        let last = std::sync::Mutex::new(String::new());
+        let what = format!("{name} is {state}");
+        let look = || async {
+            let now = self.state(name).await;
+            let found = (now == state).then_some(());
+            *last.lock().expect("no panic before") = now;
+            found
+        };
+        until(&what, limit, look).await;
+    }
+}
+
+impl Drop for TestHive {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "--- end of hived's output ---\n{}",
+                tail(&self.log_path(), 60)
+            );
+        }
+        drop(self.daemon.take());
+        for pid in self.agent_processes() {
+            send(pid, Signal::KILL);
+        }
+        let containers: Vec<String> = self
+            .created
+            .iter()
+            .map(|name| self.container(name))
+            .collect();
+        if self.setup.runtime == crate::builder::Runtime::Docker {
+            docker::remove(&containers);
+        }
+        if std::env::var_os("HIVE_TEST_KEEP").is_some() {
+            self.dir.disable_cleanup(true);
+            eprintln!("kept: {}", self.dir.path().display());
+        }
+    }
+}
+
+async fn answers(socket: &Path) -> bool {
+    socket.exists()
+        && client::operator(socket)
+            .get_status(GetStatusRequest {})
+            .await
+            .is_ok()
+}
+
+/// The last lines of a file.
+#[must_use]
+pub fn tail(path: &Path, lines: usize) -> String {
+    let text = String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
+    let skip = text.lines().count().saturating_sub(lines);
+    text.lines().skip(skip).collect::<Vec<_>>().join("\n")
+}
