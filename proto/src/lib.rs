@@ -5,6 +5,8 @@
 //! - [`name`]: agent names, recipients and wake labels, checked before anything is built from them
 //! - [`reason`]: the one table reason → gRPC code, HTTP status, exit code, hint
 //! - [`limits`]: numbers that both sides keep
+//! - [`mail`]: how a delivered message is spelled for a model, and read back
+//! - [`script`]: the rules that the scripted engine and the scripted upstream both play
 //! - [`words`]: enum ⇄ the words shown and stored
 
 /// Generated from `hive/v1/*.proto`.
@@ -15,8 +17,10 @@ pub mod v1 {
 
 pub mod ids;
 pub mod limits;
+pub mod mail;
 pub mod name;
 pub mod reason;
+pub mod script;
 pub mod words;
 
 pub use reason::Refusal;
