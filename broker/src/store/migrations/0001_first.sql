@@ -26,7 +26,9 @@ CREATE TABLE agents (
     -- Set when the restart plan gave up; cleared by start.
     failed      TEXT    NOT NULL DEFAULT '',
     created_at  INTEGER NOT NULL,
-    removed_at  INTEGER
+    removed_at  INTEGER,
+    -- Removed with everything it had: its name begins anew with another id.
+    purged      INTEGER NOT NULL DEFAULT 0 CHECK (purged IN (0, 1))
 );
 CREATE UNIQUE INDEX agents_living_name ON agents (name) WHERE removed_at IS NULL;
 CREATE INDEX agents_parent ON agents (parent_id) WHERE removed_at IS NULL;
@@ -54,12 +56,11 @@ CREATE TABLE messages (
     -- The recipient; NULL is the operator.
     to_id        INTEGER REFERENCES agents (id),
     body         TEXT    NOT NULL,
-    in_reply_to  INTEGER REFERENCES messages (id),
+    in_reply_to  INTEGER REFERENCES messages (id) ON DELETE SET NULL,
     idem_key     TEXT,
-    -- SHA-256 of the body, kept so that a reused key with another body is a conflict.
-    body_sha     BLOB,
     state        TEXT    NOT NULL CHECK (state IN ('queued', 'leased', 'acked', 'dead')),
-    turn_id      INTEGER REFERENCES turns (id),
+    -- The turn that took it last.
+    turn_id      INTEGER REFERENCES turns (id) ON DELETE SET NULL,
     epoch        INTEGER,
     attempt      INTEGER NOT NULL DEFAULT 0,
     redelivered  INTEGER NOT NULL DEFAULT 0 CHECK (redelivered IN (0, 1)),

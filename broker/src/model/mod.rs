@@ -1,0 +1,3 @@
+//! Pure lifecycles: what is legal and what follows from what. No I/O, no clock, no SQL.
+
+pub mod event;
