@@ -65,7 +65,7 @@ impl Session {
             epoch: self.epoch(),
             max,
             wait_ms,
-            turn_id: 0,
+            ..Default::default()
         };
         Ok(self.client.recv(request).await?.into_inner())
     }
