@@ -1,6 +1,7 @@
 //! The seam to what runs a turn: `claude` or `scripted`.
 
 pub mod claude;
+pub mod installed;
 
 use std::path::PathBuf;
 use std::sync::Arc;
