@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod gateway;
 pub mod model;
 pub mod paths;
 pub mod runtime;

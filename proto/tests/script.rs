@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 use hive_proto::script::{Act, Crash, Failure, Incoming, Play, Script, Seen, Values};
 use hive_proto::v1::{FailureClass, Outcome};
 use serde_json::{Value, json};
