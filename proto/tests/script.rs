@@ -1,8 +1,9 @@
 //! The script format: what it means, and that every fault is reported with its line.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
 use std::time::Duration;
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 use hive_proto::script::{Act, Crash, Failure, Incoming, Play, Script, Seen, Values};
 use hive_proto::v1::{FailureClass, Outcome};
 use serde_json::{Value, json};
