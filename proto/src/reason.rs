@@ -52,15 +52,8 @@ impl Refusal {
     /// `OutOfRange`; both are mapped here.
     #[must_use]
     pub fn from_status(status: &Status) -> Self {
-        if let Ok(detail) = ErrorDetail::decode(status.details())
-            && detail.reason() != Reason::Unspecified
-        {
-            let (reason, hint) = (detail.reason(), detail.hint.clone());
-            return Self {
-                reason,
-                message: detail.message,
-                hint,
-            };
+        if let Some(refusal) = Self::carried(status) {
+            return refusal;
         }
         let reason = match status.code() {
             Code::Cancelled | Code::DeadlineExceeded => Reason::Timeout,
@@ -72,6 +65,19 @@ impl Refusal {
             _ => Reason::Internal,
         };
         Self::new(reason, status.message())
+    }
+
+    /// The refusal that the broker itself put into a status; `None` for a status that the transport
+    /// made up.
+    #[must_use]
+    pub fn carried(status: &Status) -> Option<Self> {
+        let detail = ErrorDetail::decode(status.details()).ok()?;
+        let reason = detail.reason();
+        (reason != Reason::Unspecified).then_some(Self {
+            reason,
+            message: detail.message,
+            hint: detail.hint,
+        })
     }
 
     #[must_use]

@@ -1,7 +1,15 @@
 //! The client of `hived`, and the harness's session with it.
 //!
 //! - [`client`]: gRPC over a Unix socket, connecting again by itself
+//! - [`calls`]: the agent's calls with their deadlines and their patience
+//! - [`session`]: open, attend, beat, open again
+//! - [`backoff`]: the wait between two tries
 
+pub mod backoff;
+pub mod calls;
 pub mod client;
+pub mod session;
 
+pub use calls::AgentCalls;
 pub use client::BrokerClient;
+pub use session::{Cancels, Link, Opened, Says, Session, SessionDriver};

@@ -2,6 +2,8 @@
 
 pub mod claude;
 pub mod installed;
+mod scripted;
+mod workshop;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,6 +11,9 @@ use std::sync::Arc;
 use hive_proto::ids::{MessageId, TurnId};
 use hive_proto::v1::{FailureClass, Outcome, Usage};
 use tokio_util::sync::CancellationToken;
+
+pub use scripted::Scripted;
+pub use workshop::Workshop;
 
 /// What an engine can do; the harness asks this instead of the engine's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +33,8 @@ pub struct TurnInput {
     /// The popped message.
     pub message: MessageId,
     pub from: String,
+    /// The message that this one answers.
+    pub in_reply_to: Option<MessageId>,
     /// The message's own body, unspilled.
     pub body: String,
     /// Earlier deliveries of this message did not end in an ack.
@@ -134,6 +141,11 @@ pub trait Engine: Send {
     /// Forgets the conversation: the next turn begins a new one. Nothing to do for an engine that
     /// remembers nothing.
     async fn new_session(&mut self) {}
+
+    /// The process that is kept between turns; every other descendant is ended after a turn.
+    fn kept(&self) -> Option<u32> {
+        None
+    }
 
     /// Ends everything that the engine keeps, within a bounded time.
     async fn stop(&mut self);

@@ -1,0 +1,43 @@
+//! What a tool is given: the broker, the session, the running turn and the key of the call.
+
+use std::path::PathBuf;
+
+use crate::broker::{AgentCalls, Session};
+use crate::turn::CurrentTurn;
+
+/// Shared by all tools; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ToolContext {
+    pub calls: AgentCalls,
+    pub session: Session,
+    pub current: CurrentTurn,
+    /// The agent's state directory, where long bodies are spilled.
+    pub state: PathBuf,
+}
+
+/// What makes a call the same call when it is made again: the engine's own id of the tool use, or
+/// the step of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallKey {
+    ToolUse(String),
+    Step(String),
+    /// The client gave none: a replay cannot be told apart.
+    Unknown,
+}
+
+// === impl ToolContext ===
+
+impl ToolContext {
+    /// The idempotency key of a call: (message, tool use). A fresh one where there is neither.
+    #[must_use]
+    pub fn key(&self, call: &CallKey) -> String {
+        let id = match call {
+            CallKey::ToolUse(id) | CallKey::Step(id) => id.clone(),
+            CallKey::Unknown => uuid::Uuid::new_v4().to_string(),
+        };
+        match self.current.get() {
+            Some(open) => format!("m{}:{id}", open.message),
+            None => format!("x:{id}:{}", uuid::Uuid::new_v4()),
+        }
+    }
+}
