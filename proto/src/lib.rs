@@ -23,11 +23,8 @@ pub mod reason;
 pub mod script;
 pub mod words;
 
+pub use limits::LEVEL;
 pub use reason::Refusal;
-
-/// Protocol level of this build. `hived` serves this one and the one before it; a change that an
-/// older harness cannot work with raises it.
-pub const LEVEL: u32 = 1;
 
 /// Version of hive, the same for both programs.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

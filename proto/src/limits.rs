@@ -1,9 +1,14 @@
 //! Numbers that both sides keep. Each is a default of the design unless its comment names a source.
 
+/// Protocol level of this build. `hived` serves this one and the one before it; a change that an
+/// older harness cannot work with raises it.
+pub const LEVEL: u32 = 1;
 /// A message's body, in bytes of UTF-8.
 pub const BODY_BYTES: usize = 1024 * 1024;
 /// Bodies above this are written to a file by the harness, and the prompt carries a pointer.
 pub const SPILL_BYTES: usize = 16 * 1024;
+/// An idempotency key, in bytes.
+pub const KEY_BYTES: usize = 200;
 /// Unfinished rows of one mailbox.
 pub const MAILBOX_ROWS: u32 = 10_000;
 /// Rows of one `Recv`.
@@ -28,6 +33,8 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub const BACKOFF_MS: (i64, i64) = (5_000, 300_000);
 /// How long a tool call is retried with its key while the broker is away.
 pub const TOOL_RETRY_SECS: u64 = 60;
+/// A message that nobody has taken for so long is stalled.
+pub const STALLED_MS: i64 = 15 * 60 * 1000;
 /// Characters of an agent's status line.
 pub const STATUS_CHARS: usize = 200;
 /// Longest path of a Unix socket: `sun_path` holds 108 bytes with its NUL (unix(7)).

@@ -109,6 +109,7 @@ CREATE TABLE turns (
 CREATE UNIQUE INDEX turns_open ON turns (agent_id) WHERE ended_at IS NULL;
 CREATE INDEX turns_agent ON turns (agent_id, started_at);
 CREATE INDEX turns_message ON turns (message_id);
+CREATE INDEX turns_ended ON turns (ended_at);
 
 CREATE TABLE events (
     seq        INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,0 +1,14 @@
+//! The `messages` table: every inbox of the hive, one row a message.
+
+mod lifecycle;
+mod queries;
+mod queue;
+mod row;
+
+pub use lifecycle::{acknowledge, bury, insert, mark_read, mark_stalled, prune, requeue, revive};
+pub use queries::{
+    Earlier, Listing, Unread, by_key, dead, fate, find, from_under, inbox, replies, stalled,
+    unread_counts,
+};
+pub use queue::{Popped, fates_under, lease, leased_under, mark_rehanded, queued, unfinished};
+pub use row::{Fate, MessageRow, NewMessage};
