@@ -22,6 +22,16 @@ pub struct Setup {
     /// Further text of `hive.toml`.
     config: toml::Table,
     pub(crate) env: Vec<(String, String)>,
+    harness: Harness,
+}
+
+/// What an agent's process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum Harness {
+    #[default]
+    Real,
+    /// Something that idles, so that the test can be the harness.
+    ByHand,
 }
 
 // === impl Runtime ===
@@ -70,10 +80,23 @@ impl Setup {
         self
     }
 
+    /// Memory limit of each agent.
+    #[must_use]
+    pub fn memory(self, limit: &str) -> Self {
+        self.set("agent.limits.memory", limit)
+    }
+
     /// A variable of `hived`'s environment.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Agents run nothing: the test opens their sessions itself.
+    #[must_use]
+    pub fn by_hand(mut self) -> Self {
+        self.harness = Harness::ByHand;
         self
     }
 

@@ -17,7 +17,6 @@ pub struct Ran {
 impl Ran {
     /// Panics, with all that it said, when it did not end with this code.
     #[track_caller]
-    #[must_use]
     pub fn expect_code(self, code: i32) -> Self {
         assert_eq!(
             self.code, code,

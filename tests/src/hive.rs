@@ -90,8 +90,14 @@ impl TestHive {
     /// The command line of this hive's `hived`.
     #[must_use]
     pub fn hived_command(&self) -> Command {
+        self.hived_command_at(&self.run_dir())
+    }
+
+    /// The same with another socket directory.
+    #[must_use]
+    pub fn hived_command_at(&self, run: &Path) -> Command {
         let mut command = Command::new(programs::hived());
-        self.hived_args(&mut command);
+        self.hived_args(&mut command, run);
         command
     }
 
@@ -100,16 +106,16 @@ impl TestHive {
     pub fn wrapped_command(&self, wrapper: &[&str]) -> Command {
         let mut command = Command::new(wrapper[0]);
         command.args(&wrapper[1..]).arg(programs::hived());
-        self.hived_args(&mut command);
+        self.hived_args(&mut command, &self.run_dir());
         command
     }
 
-    fn hived_args(&self, command: &mut Command) {
+    fn hived_args(&self, command: &mut Command, run: &Path) {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HIVE_")) {
             command.env_remove(name);
         }
         command.arg("--home").arg(self.home());
-        command.arg("--run").arg(self.run_dir());
+        command.arg("--run").arg(run);
         command.args(["--listen", "127.0.0.1:0"]);
         command.args(["--runtime", self.setup.runtime.word()]);
         command.env("HIVE_BINARY", self.setup.hive_binary());
@@ -240,6 +246,14 @@ impl TestHive {
     /// Remembers a container to be removed at the end.
     pub fn remember(&mut self, name: &str) {
         self.created.push(name.to_owned());
+    }
+
+    /// A name that no other hive on the same engine uses: containers share one name space.
+    #[must_use]
+    pub fn unique(&self, name: &str) -> String {
+        let folder = self.dir.path().file_name().unwrap_or_default();
+        let tail = folder.to_string_lossy().to_lowercase();
+        format!("{name}-{tail}")
     }
 
     /// The container of an agent.

@@ -3,8 +3,9 @@
 //! - [`hive`]: a whole hive in a temporary directory; [`builder`]: what it is made of
 //! - [`client`], [`session`], [`command`]: its public API: sockets, a harness by hand, the `hive` command
 //! - [`mail`]: sending, answers and lives of messages in one line each
-//! - [`daemon`], [`docker`], [`strace`]: processes, containers and system calls from outside
-//! - [`ledger`]: what was promised and what came of it
+//! - [`daemon`], [`docker`], [`strace`]: processes, containers and system calls from outside;
+//!   [`proxy`]: a socket that can be cut
+//! - [`ledger`]: what was promised and what came of it; [`load`]: senders and a receiver that fill it
 //! - [`wait`]: deadlines; [`normalise`]: comparable output; [`programs`]: where the programs lie
 //! - [`tidy`]: rules about the source text
 
@@ -15,9 +16,11 @@ pub mod daemon;
 pub mod docker;
 pub mod hive;
 pub mod ledger;
+pub mod load;
 pub mod mail;
 pub mod normalise;
 pub mod programs;
+pub mod proxy;
 pub mod session;
 pub mod strace;
 pub mod tidy;

@@ -6,6 +6,8 @@ use super::{Finding, Source};
 const FILE_LINES: usize = 600;
 /// Lines of one function.
 const FUNCTION_LINES: usize = 100;
+/// Lines of one test, whose table of cases is one thing to read.
+const TEST_LINES: usize = 150;
 
 fn finding(source: &Source, at: usize, rule: &'static str, text: impl Into<String>) -> Finding {
     Finding {
@@ -28,17 +30,20 @@ pub fn sizes(source: &Source) -> Vec<Finding> {
             format!("{lines} lines, at most {FILE_LINES}"),
         )
     });
+    let limit = |test: bool| if test { TEST_LINES } else { FUNCTION_LINES };
     let functions = source
         .functions()
         .into_iter()
-        .filter(|function| function.lines > FUNCTION_LINES)
+        .filter(|function| function.lines > limit(function.test))
         .map(|function| Finding {
             path: source.path.clone(),
             line: function.line,
             rule: "size",
             text: format!(
-                "fn {} has {} lines, at most {FUNCTION_LINES}",
-                function.name, function.lines
+                "fn {} has {} lines, at most {}",
+                function.name,
+                function.lines,
+                limit(function.test)
             ),
         });
     file.into_iter().chain(functions).collect()
@@ -150,14 +155,25 @@ pub fn forgotten_modules(sources: &[Source]) -> Vec<Finding> {
         .iter()
         .filter(|source| {
             parents(&source.path).is_some_and(|(name, parents)| {
-                !sources.iter().any(|other| {
-                    parents.contains(&other.path)
-                        && other.find_word(&format!("mod {name};")).next().is_some()
-                })
+                !sources.iter().any(|other| names(other, &name, &parents))
             })
         })
         .map(|source| finding(source, 0, "forgotten", "no `mod` names this file"))
         .collect()
+}
+
+/// Whether `other` declares the module, by its name or by its path.
+fn names(other: &Source, name: &str, parents: &[String]) -> bool {
+    let by_name = || other.find_word(&format!("mod {name};")).next().is_some();
+    let by_path = || {
+        let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        let near = parents
+            .iter()
+            .any(|parent| folder(parent) == folder(&other.path));
+        let file = format!("{name}.rs");
+        near && other.code.contains("#[path") && other.strings.iter().any(|(_, text)| *text == file)
+    };
+    parents.contains(&other.path) && by_name() || by_path()
 }
 
 /// The module's name, and the files one of which must declare it; none for a crate's root.
@@ -165,7 +181,8 @@ fn parents(path: &str) -> Option<(String, Vec<String>)> {
     let stem = path.strip_suffix(".rs")?;
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);
     let (folder, name) = stem.rsplit_once('/')?;
-    let root = matches!(name, "lib" | "main" | "build");
+    let target = folder.ends_with("/tests") && folder.matches('/').count() == 1;
+    let root = target || matches!(name, "lib" | "main" | "build");
     (!root).then(|| {
         let parents = ["mod.rs", "lib.rs", "main.rs"]
             .iter()
@@ -176,21 +193,27 @@ fn parents(path: &str) -> Option<(String, Vec<String>)> {
     })
 }
 
-/// `binary`: one test binary a crate, called `it`; each further one is another link of everything.
+/// `binary`: at most one test binary a crate; each further one is another link of everything.
 #[must_use]
 pub fn one_binary(paths: &[String]) -> Vec<Finding> {
-    paths
-        .iter()
-        .filter(|path| {
-            let mut parts = path.split('/');
-            let (_crate, folder, next) = (parts.next(), parts.next(), parts.next());
-            folder == Some("tests") && path.ends_with(".rs") && next != Some("it")
-        })
-        .map(|path| Finding {
-            path: path.clone(),
-            line: 0,
-            rule: "binary",
-            text: "integration tests live in tests/it/, one binary".to_owned(),
-        })
-        .collect()
+    let mut first: std::collections::BTreeMap<&str, &str> = std::collections::BTreeMap::new();
+    let mut found = Vec::new();
+    for path in paths {
+        let mut parts = path.split('/');
+        let (Some(crate_dir), Some("tests"), Some(target)) =
+            (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        let before = first.entry(crate_dir).or_insert(target);
+        if *before != target {
+            found.push(Finding {
+                path: path.clone(),
+                line: 0,
+                rule: "binary",
+                text: format!("a second test binary beside {before}"),
+            });
+        }
+    }
+    found
 }

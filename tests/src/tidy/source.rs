@@ -23,6 +23,7 @@ pub struct Function {
     pub line: usize,
     /// From the line of `fn` to the line of its closing brace.
     pub lines: usize,
+    pub test: bool,
 }
 
 // === impl Source ===
@@ -104,6 +105,7 @@ impl Source {
                     name,
                     line,
                     lines: self.line_of(close) - line + 1,
+                    test: self.in_test(at),
                 })
             })
             .collect()

@@ -229,25 +229,30 @@ fn layers_that_reach_past_each_other_are_found() {
 fn forgotten_files_and_second_binaries_are_found() {
     let source = |path: &str, text: &str| Source::new(path, text);
     let kept = [
-        source("broker/src/lib.rs", "pub mod a;\nmod b;\n"),
+        source("broker/src/lib.rs", "pub mod a;\nmod b;\nmod e;\n"),
         source("broker/src/a.rs", "mod c;\n"),
         source("broker/src/a/c.rs", ""),
         source("broker/src/b/mod.rs", ""),
         source("broker/src/main.rs", ""),
+        source("broker/src/e.rs", "#[path = \"e_tests.rs\"]\nmod tests;\n"),
+        source("broker/src/e_tests.rs", ""),
+        source("broker/tests/it.rs", ""),
     ];
     assert_eq!(tidy::forgotten_modules(&kept), []);
     let mut lost = kept.to_vec();
     lost.push(source("broker/src/a/d.rs", ""));
     lost.push(source("tests/tests/it/gone.rs", ""));
-    assert_eq!(tidy::forgotten_modules(&lost).len(), 2);
+    lost.push(source("broker/src/f_tests.rs", ""));
+    assert_eq!(tidy::forgotten_modules(&lost).len(), 3);
     let paths = [
         "tests/tests/it/a.rs",
+        "tests/tests/it/b.rs",
         "tests/src/a.rs",
         "tests/tests/other.rs",
         "broker/tests/x.rs",
     ];
     let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-    assert_eq!(tidy::one_binary(&paths).len(), 2);
+    assert_eq!(tidy::one_binary(&paths).len(), 1);
 }
 
 #[test]

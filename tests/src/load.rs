@@ -1,0 +1,299 @@
+//! Senders and one receiver that work on while the hive is killed under them, and note what they see.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use hive_proto::Refusal;
+use hive_proto::v1::{Message, Outcome as TurnOutcome, Reason, SendRequest, SendResponse};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::client::{self, Status};
+use crate::hive::TestHive;
+use crate::ledger::{Delivery, Ledger, Outcome, Row, Violation};
+use crate::session::Session;
+use crate::wait::pass;
+
+/// How long one operation is tried again under its key before it counts as unknown.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// How long one call may take.
+const CALL: Duration = Duration::from_secs(5);
+
+/// A running load on the mailbox of one agent.
+#[derive(Debug)]
+pub struct Load {
+    senders: JoinSet<()>,
+    receiver: JoinSet<()>,
+    done: CancellationToken,
+    book: Arc<Mutex<Book>>,
+}
+
+/// What the load has seen.
+#[derive(Debug, Default)]
+struct Book {
+    ledger: Ledger,
+    seen: Vec<Delivery>,
+}
+
+/// Everything that a finished load found out.
+#[derive(Debug)]
+pub struct Seen {
+    pub ledger: Ledger,
+    pub deliveries: Vec<Delivery>,
+}
+
+/// Who sends, and where.
+#[derive(Clone, Debug)]
+struct Sender {
+    name: String,
+    socket: PathBuf,
+    to: String,
+    /// Makes keys of different loads on one hive differ.
+    run: String,
+}
+
+// === impl Load ===
+
+impl Load {
+    /// Starts the operator and `agents` sending `each` messages one after the other to `to`, whose
+    /// harness is played as well when `receive` is set.
+    #[must_use]
+    pub fn start(hive: &TestHive, agents: &[&str], to: &str, each: u32) -> Self {
+        let book = Arc::new(Mutex::new(Book::default()));
+        let run = uuid::Uuid::new_v4().simple().to_string()[..6].to_owned();
+        let mut senders = JoinSet::new();
+        let operator = ("operator", hive.operator_socket());
+        let sockets = agents
+            .iter()
+            .map(|name| (*name, hive.agent_sockets(name).join("broker.sock")));
+        for (name, socket) in std::iter::once(operator).chain(sockets) {
+            let sender = Sender {
+                name: name.to_owned(),
+                socket,
+                to: to.to_owned(),
+                run: run.clone(),
+            };
+            senders.spawn(sender.run(each, book.clone()));
+        }
+        let done = CancellationToken::new();
+        let mut receiver = JoinSet::new();
+        let socket = hive.agent_sockets(to).join("broker.sock");
+        receiver.spawn(receive(socket, done.clone(), book.clone()));
+        Self {
+            senders,
+            receiver,
+            done,
+            book,
+        }
+    }
+
+    /// Whether every sender has finished.
+    #[must_use]
+    pub fn is_sent(&mut self) -> bool {
+        while self.senders.try_join_next().is_some() {}
+        self.senders.is_empty()
+    }
+
+    /// Operations that are over so far.
+    #[must_use]
+    pub fn operations(&self) -> usize {
+        self.book
+            .lock()
+            .map(|book| book.ledger.ops.len())
+            .unwrap_or_default()
+    }
+
+    /// Waits for the senders, then until the receiver has had everything that was answered.
+    pub async fn finish(mut self) -> Seen {
+        while let Some(ended) = self.senders.join_next().await {
+            ended.expect("a sender does not panic");
+        }
+        let start = Instant::now();
+        while !self.all_settled() && start.elapsed() < PATIENCE {
+            pass(Duration::from_millis(20)).await;
+        }
+        self.done.cancel();
+        while let Some(ended) = self.receiver.join_next().await {
+            ended.expect("the receiver does not panic");
+        }
+        let book = std::mem::take(&mut *self.book.lock().expect("no panic before"));
+        Seen {
+            ledger: book.ledger,
+            deliveries: book.seen,
+        }
+    }
+
+    fn all_settled(&self) -> bool {
+        let book = self.book.lock().expect("no panic before");
+        book.ledger
+            .ops
+            .iter()
+            .filter_map(|op| match op.outcome {
+                Outcome::Ok(id) => Some(id),
+                Outcome::Failed | Outcome::Unknown => None,
+            })
+            .all(|id| book.seen.iter().any(|seen| seen.id == id && seen.settled))
+    }
+}
+
+// === impl Seen ===
+
+impl Seen {
+    /// Lays everything beside what the hive holds; answered messages must have been worked off too.
+    pub async fn check(&self, hive: &TestHive, to: &str) -> Vec<Violation> {
+        let rows = rows(hive, to, &self.ledger).await;
+        let mut found = self.ledger.check(&rows, 90);
+        found.extend(self.ledger.check_deliveries(&self.deliveries));
+        for op in &self.ledger.ops {
+            let settled = |seen: &Delivery| seen.settled && seen.body == op.key;
+            if matches!(op.outcome, Outcome::Ok(_)) && !self.deliveries.iter().any(settled) {
+                found.push(Violation::Lost {
+                    key: op.key.clone(),
+                });
+            }
+        }
+        found
+    }
+}
+
+/// The rows of this ledger's operations: looked up one by one, since a listing is capped.
+async fn rows(hive: &TestHive, to: &str, ledger: &Ledger) -> Vec<Row> {
+    let keys: std::collections::BTreeSet<&str> =
+        ledger.ops.iter().map(|op| op.key.as_str()).collect();
+    let mut rows = Vec::new();
+    let mut misses = 0;
+    let mut id = 0;
+    // Ids of rows that were rolled back may be missing, but never many in a row.
+    while misses < 200 {
+        id += 1;
+        let request = hive_proto::v1::GetMessageRequest { id };
+        match hive.operator().get_message(request).await {
+            Ok(life) => {
+                misses = 0;
+                let message = life.into_inner().message.unwrap_or_default();
+                if message.to == to && keys.contains(message.body.as_str()) {
+                    rows.push(Row {
+                        id,
+                        to: message.to,
+                        body: message.body,
+                    });
+                }
+            }
+            Err(_) => misses += 1,
+        }
+    }
+    rows
+}
+
+// === impl Sender ===
+
+impl Sender {
+    async fn run(self, each: u32, book: Arc<Mutex<Book>>) {
+        for n in 0..each {
+            let key = format!("{}-{}-{n}", self.name, self.run);
+            let outcome = self.send(&key).await;
+            let mut book = book.lock().expect("no panic before");
+            book.ledger.note(&self.name, &self.to, &key, outcome);
+        }
+    }
+
+    /// One operation: tried again under its key until it is answered.
+    async fn send(&self, key: &str) -> Outcome {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            match tokio::time::timeout(CALL, self.call(key)).await {
+                Ok(Ok(answer)) => return Outcome::Ok(answer.id),
+                Ok(Err(status)) if is_final(&status) => return Outcome::Failed,
+                Ok(Err(_)) | Err(_) => pass(Duration::from_millis(20)).await,
+            }
+        }
+        Outcome::Unknown
+    }
+
+    async fn call(&self, key: &str) -> Result<SendResponse, Status> {
+        let request = SendRequest {
+            to: self.to.clone(),
+            body: key.to_owned(),
+            in_reply_to: None,
+            idempotency_key: key.to_owned(),
+        };
+        let answer = if self.name == "operator" {
+            client::operator(&self.socket).send(request).await?
+        } else {
+            client::agent(&self.socket).send(request).await?
+        };
+        Ok(answer.into_inner())
+    }
+}
+
+/// Whether the broker said no, as opposed to not having answered.
+fn is_final(status: &Status) -> bool {
+    use Reason as R;
+    let again = [
+        R::Unavailable,
+        R::Timeout,
+        R::Internal,
+        R::StorageFull,
+        R::RateLimited,
+        R::MailboxFull,
+    ];
+    !again.contains(&Refusal::from_status(status).reason)
+}
+
+/// Takes and ends turns until `done`, as one harness that outlives the broker.
+async fn receive(socket: PathBuf, done: CancellationToken, book: Arc<Mutex<Book>>) {
+    let instance = uuid::Uuid::new_v4().to_string();
+    let mut held: Option<(i64, Vec<Message>)> = None;
+    while !done.is_cancelled() {
+        let round = serve(&socket, &instance, &mut held, &done, &book);
+        if tokio::time::timeout(PATIENCE, round).await.is_err() || !done.is_cancelled() {
+            pass(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// One session, until something breaks.
+async fn serve(
+    socket: &Path,
+    instance: &str,
+    held: &mut Option<(i64, Vec<Message>)>,
+    done: &CancellationToken,
+    book: &Mutex<Book>,
+) -> Result<(), Status> {
+    let mut session = Session::resume(client::agent(socket), instance.to_owned()).await?;
+    while !done.is_cancelled() {
+        if let Some((turn, messages)) = held.clone() {
+            session.end(turn, TurnOutcome::Ok).await?;
+            *held = None;
+            note(book, &messages, true);
+        }
+        // Rows whose reply was lost with the broker are handed out again here.
+        let got = session.recv(4, 500).await?;
+        if got.turn_id != 0 {
+            note(book, &got.messages, false);
+            *held = Some((got.turn_id, got.messages));
+        }
+    }
+    Ok(())
+}
+
+/// Notes a delivery, or that the turn of an earlier one was confirmed.
+fn note(book: &Mutex<Book>, messages: &[Message], settled: bool) {
+    let mut book = book.lock().expect("no panic before");
+    for message in messages {
+        let open = book
+            .seen
+            .iter_mut()
+            .rev()
+            .find(|seen| seen.id == message.id && !seen.settled);
+        match (settled, open) {
+            (true, Some(open)) => open.settled = true,
+            (true, None) | (false, _) => book.seen.push(Delivery {
+                id: message.id,
+                body: message.body.clone(),
+                settled,
+            }),
+        }
+    }
+}
