@@ -4,12 +4,15 @@
 //! - [`calls`]: the agent's calls with their deadlines and their patience
 //! - [`session`]: open, attend, beat, open again
 //! - [`backoff`]: the wait between two tries
+//! - [`operator`]: the calls of the command line
 
 pub mod backoff;
 pub mod calls;
 pub mod client;
+pub mod operator;
 pub mod session;
 
 pub use calls::AgentCalls;
 pub use client::BrokerClient;
+pub use operator::{CommandCalls, Items};
 pub use session::{Cancels, Link, Opened, Says, Session, SessionDriver};

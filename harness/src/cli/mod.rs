@@ -1,14 +1,34 @@
-//! The commands, one file each: `Args` and `run(args, ctx)`.
+//! The commands, one file each: `Args`, whose doc comments are the help, and `run(args, ctx)`.
 //!
 //! - [`root`]: the list of commands and the dispatch
-//! - [`context`]: what every command gets: where the socket is
+//! - [`context`]: what every command gets: where the socket is, and whose
 //! - [`error`]: what a command fails with, and its exit code
+//! - [`output`], [`table`], [`shapes`], [`escape`], [`when`], [`event_line`]: how things are shown
+//! - [`answer`]: waiting for the answer to a message
 
+mod agent;
+mod answer;
+mod backup;
+mod completions;
 mod context;
+mod dead;
 mod error;
+mod escape;
+mod event_line;
+mod inbox;
+mod logs;
 mod mcp;
+mod message;
+mod output;
 mod root;
+mod send;
 mod serve;
+mod shapes;
+mod status;
+mod table;
+mod wake;
+mod watch;
+mod when;
 
 pub use context::Ctx;
 pub use error::{CliError, report};

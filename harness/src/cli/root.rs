@@ -2,11 +2,19 @@
 
 use clap::{Parser, Subcommand};
 
-use super::{CliError, Ctx, mcp, serve};
+use super::{
+    CliError, Ctx, agent, backup, completions, dead, inbox, logs, mcp, message, send, serve,
+    status, wake, watch,
+};
 
 /// A hive of AI agents that can be left running.
 #[derive(Debug, Parser)]
-#[command(name = "hive", version, propagate_version = true)]
+#[command(
+    name = "hive",
+    version,
+    propagate_version = true,
+    after_help = "Example:\n  hive send manager \"plan a picnic\" --wait"
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -15,9 +23,18 @@ pub struct Cli {
 /// One variant a command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve as an agent's harness (what a container runs).
+    Status(status::Args),
+    Agent(agent::Args),
+    Send(send::Args),
+    Inbox(inbox::Args),
+    Message(message::Args),
+    Dead(dead::Args),
+    Logs(logs::Args),
+    Watch(watch::Args),
+    Wake(wake::Args),
+    Backup(backup::Args),
+    Completions(completions::Args),
     Serve(serve::Args),
-    /// Offer hive's tools as an MCP server on stdin and stdout.
     Mcp(mcp::Args),
 }
 
@@ -31,8 +48,89 @@ impl Cli {
     pub async fn run(self) -> Result<(), CliError> {
         let ctx = Ctx::find(|name| std::env::var(name).ok());
         match self.command {
+            Command::Status(args) => status::run(args, ctx).await,
+            Command::Agent(args) => agent::run(args, ctx).await,
+            Command::Send(args) => send::run(args, ctx).await,
+            Command::Inbox(args) => inbox::run(args, ctx).await,
+            Command::Message(args) => message::run(args, ctx).await,
+            Command::Dead(args) => dead::run(args, ctx).await,
+            Command::Logs(args) => logs::run(args, ctx).await,
+            Command::Watch(args) => watch::run(args, ctx).await,
+            Command::Wake(args) => wake::run(args, ctx).await,
+            Command::Backup(args) => backup::run(args, ctx).await,
+            Command::Completions(args) => completions::run(&args),
             Command::Serve(args) => serve::run(args, ctx).await,
             Command::Mcp(args) => mcp::run(args, ctx).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Cli;
+
+    /// Every command below and including `command`, with its full name.
+    fn walk(command: &clap::Command, name: &str, all: &mut Vec<(String, clap::Command)>) {
+        all.push((name.to_owned(), command.clone()));
+        for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
+            walk(sub, &format!("{name} {}", sub.get_name()), all);
+        }
+    }
+
+    fn all() -> Vec<(String, clap::Command)> {
+        let mut all = Vec::new();
+        walk(&Cli::command(), "hive", &mut all);
+        all
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_says_what_it_does_and_ends_with_an_example() {
+        for (name, mut command) in all() {
+            let help = command.render_long_help().to_string();
+            let about = command
+                .get_about()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(!about.is_empty(), "{name} does not say what it does");
+            let Some((_, example)) = help.rsplit_once("Example:\n") else {
+                panic!("no example at the end of `{name} --help`:\n{help}");
+            };
+            assert!(example.trim().contains("hive"), "{name}: {example}");
+            assert!(help.trim_end().ends_with(example.trim()), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_argument_is_explained() {
+        for (name, command) in all() {
+            for argument in command.get_arguments().filter(|a| !a.is_hide_set()) {
+                assert!(
+                    argument.get_help().is_some(),
+                    "{name}: {}",
+                    argument.get_id()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_commands_are_those_of_the_reference() {
+        let page = include_str!("../../../docs/cli.md");
+        for (name, command) in all()
+            .iter()
+            .filter(|(_, c)| !c.has_subcommands() && !c.is_hide_set())
+        {
+            assert!(
+                page.contains(&format!("`{name}")),
+                "docs/cli.md lacks `{name}` ({command})"
+            );
         }
     }
 }

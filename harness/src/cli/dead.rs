@@ -1,0 +1,63 @@
+//! `hive dead`: messages that used up their attempts.
+
+use super::output::{self, Format};
+use super::{CliError, Ctx, inbox, message, shapes, when};
+
+/// Messages that used up their attempts.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  hive dead ls")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Ls(LsArgs),
+    Requeue(RequeueArgs),
+}
+
+/// List dead messages.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  hive dead ls --json")]
+struct LsArgs {
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Put a dead message back at its place in its queue, with its attempts forgotten.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  hive dead requeue 12")]
+struct RequeueArgs {
+    /// The message's id.
+    id: i64,
+    #[command(flatten)]
+    format: Format,
+}
+
+pub(super) async fn run(args: Args, ctx: Ctx) -> Result<(), CliError> {
+    match args.command {
+        Command::Ls(args) => ls(args, ctx).await,
+        Command::Requeue(args) => requeue(args, ctx).await,
+    }
+}
+
+async fn ls(args: LsArgs, ctx: Ctx) -> Result<(), CliError> {
+    let messages = ctx.calls().dead().await?;
+    if args.format.json {
+        let list: Vec<_> = messages.iter().map(shapes::Message::from).collect();
+        return output::json(&list);
+    }
+    if messages.is_empty() {
+        return output::line("no dead messages");
+    }
+    output::text(&inbox::listed(&messages, when::now_ms()))
+}
+
+async fn requeue(args: RequeueArgs, ctx: Ctx) -> Result<(), CliError> {
+    let life = ctx.calls().requeue_dead(args.id).await?;
+    if args.format.json {
+        return message::show(&life, args.format);
+    }
+    output::line(&format!("message {}: queued again", args.id))
+}
