@@ -1,6 +1,7 @@
 //! The seam to what runs a turn: `claude` or `scripted`.
 
 pub mod claude;
+pub mod install;
 pub mod installed;
 mod scripted;
 mod workshop;
