@@ -217,6 +217,10 @@ impl Engine for Claude {
         }
     }
 
+    fn kept(&self) -> Option<u32> {
+        self.kept.as_ref().map(|kept| kept.process.pid())
+    }
+
     async fn stop(&mut self) {
         if let Some(kept) = self.kept.take() {
             self.let_go(kept).await;

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::launch::Launch;
 use super::lines::{LINE_BYTES, LineSplitter, RawLine};
 use super::outcome::Death;
 use super::session::Session;
+use crate::proc::{Group, kill_tree, spawn_group};
 
 /// What is kept of stderr: its end.
 const STDERR_BYTES: usize = 8 * 1024;
@@ -25,8 +26,9 @@ const STDERR_BYTES: usize = 8 * 1024;
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// How long a process that was asked to end may take, before the next harder way.
-const CLOSE_GRACE: Duration = Duration::from_secs(3);
-const TERM_GRACE: Duration = Duration::from_secs(3);
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
+const TERM_GRACE: Duration = Duration::from_secs(2);
+const KILL_LIMIT: Duration = Duration::from_secs(2);
 
 /// What comes out of a process.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ pub(super) enum Output {
 /// A running process.
 #[derive(Debug)]
 pub(super) struct Process {
-    child: Child,
+    group: Group,
     stdin: Option<ChildStdin>,
     outbox: VecDeque<u8>,
     stdout: Pipe<ChildStdout>,
@@ -95,17 +97,17 @@ impl Process {
     /// # Errors
     /// When it cannot be started.
     pub(super) fn spawn(launch: &Launch, session: &Session) -> std::io::Result<Self> {
-        let mut child = Command::new(&launch.program)
+        let mut command = Command::new(&launch.program);
+        command
             .args(launch.args_for(session))
             .env_clear()
             .envs(launch.env.iter().map(|(name, value)| (name, value)))
             .current_dir(&launch.cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
+            .stderr(Stdio::piped());
+        let mut group = spawn_group(&mut command)?;
+        let child = group.child();
         Ok(Self {
             stdin: child.stdin.take(),
             outbox: VecDeque::new(),
@@ -114,18 +116,17 @@ impl Process {
             lines: LineSplitter::new(LINE_BYTES),
             stderr_tail: Vec::new(),
             exited: None,
-            child,
+            group,
         })
     }
 
-    /// The process id, while it has not been waited for.
-    pub(super) fn pid(&self) -> Option<u32> {
-        self.child.id()
+    pub(super) fn pid(&self) -> u32 {
+        self.group.pid()
     }
 
     /// Whether it still runs.
     pub(super) fn is_alive(&mut self) -> bool {
-        self.exited.is_none() && matches!(self.child.try_wait(), Ok(None))
+        self.exited.is_none() && matches!(self.group.child().try_wait(), Ok(None))
     }
 
     /// Queues one line for stdin; [`Process::next`] writes it.
@@ -176,17 +177,18 @@ impl Process {
         if timeout(CLOSE_GRACE, self.run_out()).await.is_ok() {
             return;
         }
-        self.signal(rustix::process::Signal::TERM);
-        if timeout(TERM_GRACE, self.run_out()).await.is_err() {
-            self.kill().await;
-        }
+        kill_tree(self.pid(), TERM_GRACE).await;
+        self.kill().await;
     }
 
-    /// Ends it at once, with its process group.
+    /// Ends it at once, with everything that it started.
     pub(super) async fn kill(&mut self) -> Death {
-        self.signal(rustix::process::Signal::KILL);
+        // Once it was waited for, its number may be somebody else's.
+        if self.exited.is_none() {
+            kill_tree(self.pid(), Duration::ZERO).await;
+        }
         // KILL cannot be refused; the bound is for a process stuck in the kernel.
-        let ended = timeout(TERM_GRACE, self.run_out()).await;
+        let ended = timeout(KILL_LIMIT, self.run_out()).await;
         ended.unwrap_or_else(|_| {
             tracing::warn!("claude does not end after KILL");
             Death::default()
@@ -201,14 +203,6 @@ impl Process {
         }
     }
 
-    fn signal(&self, signal: rustix::process::Signal) {
-        let pid = self.pid().and_then(|pid| i32::try_from(pid).ok());
-        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
-            // An error means that the group is gone already.
-            let _ = rustix::process::kill_process_group(pid, signal);
-        }
-    }
-
     async fn move_bytes(&mut self) -> Moved {
         let drain_end = self.exited.map(|(_, at)| at + DRAIN);
         let (head, _) = self.outbox.as_slices();
@@ -216,7 +210,7 @@ impl Process {
             count = self.stdout.read() => Moved::Stdout(count),
             count = self.stderr.read() => Moved::Stderr(count),
             written = write(self.stdin.as_mut(), head) => Moved::Stdin(written),
-            status = self.child.wait(), if self.exited.is_none() => Moved::Exited(status),
+            status = self.group.child().wait(), if self.exited.is_none() => Moved::Exited(status),
             () = sleep_until(drain_end.unwrap_or_else(Instant::now)), if drain_end.is_some() => {
                 Moved::DrainOver
             }

@@ -34,8 +34,9 @@ const READY_LIMIT: Duration = Duration::from_secs(60);
 /// Between two looks at a server that is being connected.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
-/// How long the program may take to end a turn that it was asked to interrupt.
-const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+/// How long the program may take to end a turn that it was asked to interrupt. Below what the turn
+/// loop gives the engine for it.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
 
 /// What is to be done in the turn.
 #[derive(Clone, Debug)]

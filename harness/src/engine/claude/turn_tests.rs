@@ -182,8 +182,8 @@ fn silence_and_the_wall_end_a_turn_and_then_kill() {
         Some(Stop::Silent(Duration::from_secs(100)))
     );
     assert!(asks_to_interrupt(&mut turn));
-    assert_eq!(turn.on_clock(bench.at(154)), Step::Wait);
-    assert_eq!(turn.on_clock(bench.at(155)), Step::Kill);
+    assert_eq!(turn.on_clock(bench.at(152)), Step::Wait);
+    assert_eq!(turn.on_clock(bench.at(153)), Step::Kill);
 
     let mut turn = bench.running();
     let quiet = json!({"type": "keep_alive"});
