@@ -94,7 +94,7 @@ impl App {
         );
         let forwarding = self.forwarder.run(tasks.clone(), released.clone());
         tasks.spawn("forwarder", forwarding);
-        tasks.spawn("mcp", self.mcp.run(tasks.clone(), released.clone()));
+        tasks.spawn("mcp", self.mcp.run(released.clone()));
         tasks.spawn("session", self.driver.run(released.clone()));
         tasks.spawn("reaper", crate::proc::keep_reaping(released.clone()));
         let (finished, finish) = tokio::sync::oneshot::channel();
