@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use hive_proto::mail::{Mail, pending_hint};
+
 /// What a wake prompt is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Wake<'a> {
@@ -30,26 +32,20 @@ pub enum Body<'a> {
 /// The text that starts a turn.
 #[must_use]
 pub fn wake(message: &Wake<'_>) -> String {
-    let mut prompt = format!("[message {} from {}", message.id, message.from);
-    if let Some(id) = message.in_reply_to {
-        prompt.push_str(&format!(" in reply to {id}"));
+    let mail = Mail {
+        id: message.id,
+        from: message.from.to_owned(),
+        in_reply_to: message.in_reply_to,
+        redelivered: message.redelivered,
+        body: match message.body {
+            Body::Inline(text) => text.to_owned(),
+            Body::Spilled { path, bytes } => spilled(path, bytes),
+        },
+    };
+    match message.unread {
+        0 => mail.to_string(),
+        unread => format!("{mail}\n\n{}", pending_hint(unread)),
     }
-    if message.redelivered {
-        prompt.push_str(", redelivered");
-    }
-    prompt.push_str("]\n");
-    match message.body {
-        Body::Inline(text) => prompt.push_str(text),
-        Body::Spilled { path, bytes } => prompt.push_str(&spilled(path, bytes)),
-    }
-    if message.unread > 0 {
-        let hint = format!(
-            "\n\n({} more pending: drain them with mcp__hive__recv)",
-            message.unread
-        );
-        prompt.push_str(&hint);
-    }
-    prompt
 }
 
 /// What stands for a body that lies in a file.

@@ -206,20 +206,26 @@ impl Values {
     }
 }
 
+/// The value at `path` of a JSON document.
+fn walk(document: &Value, path: &[String]) -> Option<Value> {
+    let at = path.iter().try_fold(document, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        Value::Object(table) => table.get(key),
+        _ => None,
+    });
+    at.cloned()
+}
+
 /// The value at `path` of a result: of a JSON document, or of the first message of what `recv`
-/// returned (`id`, `from`, `body`).
+/// returned (`id`, `from`, `body`; it is JSON with a list `messages`).
 fn inside(text: &str, path: &[String]) -> Value {
     if path.is_empty() {
         return Value::String(text.to_owned());
     }
     let found = match serde_json::from_str::<Value>(text) {
-        Ok(document) => path.iter().try_fold(document, |value, key| match value {
-            Value::Array(mut items) => {
-                let at = key.parse::<usize>().ok().filter(|at| *at < items.len())?;
-                Some(items.swap_remove(at))
-            }
-            Value::Object(mut table) => table.remove(key),
-            _ => None,
+        Ok(document) => walk(&document, path).or_else(|| {
+            let first = document.get("messages")?.get(0)?;
+            walk(first, path)
         }),
         Err(_) => Mail::find(text).and_then(|mail| match path {
             [key] if key == "id" => Some(mail.id.into()),
