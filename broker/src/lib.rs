@@ -2,7 +2,10 @@
 
 pub mod clock;
 pub mod config;
+pub mod dirs;
 pub mod gateway;
+pub mod lock;
+pub mod logging;
 pub mod model;
 pub mod paths;
 pub mod runtime;

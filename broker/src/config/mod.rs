@@ -1,0 +1,17 @@
+//! `hive.toml`: strict, every fault reported at once. The reference is docs/hive-toml.md.
+//!
+//! Precedence: built-in < `hive.toml` < flags of `hived`.
+
+mod agent;
+mod engine;
+mod fields;
+mod gateway;
+mod load;
+mod runtime;
+mod size;
+
+pub use agent::AgentConfig;
+pub use engine::EngineConfig;
+pub use gateway::{GatewayConfig, GatewayTarget};
+pub use load::{Config, ConfigError, Flags};
+pub use runtime::{RuntimeConfig, RuntimeKind};
