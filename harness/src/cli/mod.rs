@@ -12,6 +12,7 @@ mod backup;
 mod completions;
 mod context;
 mod dead;
+mod engine;
 mod error;
 mod escape;
 mod event_line;

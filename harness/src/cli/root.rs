@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CliError, Ctx, agent, backup, completions, dead, inbox, logs, mcp, message, send, serve,
-    status, wake, watch,
+    CliError, Ctx, agent, backup, completions, dead, engine, inbox, logs, mcp, message, send,
+    serve, status, wake, watch,
 };
 
 /// A hive of AI agents that can be left running.
@@ -33,6 +33,7 @@ pub enum Command {
     Watch(watch::Args),
     Wake(wake::Args),
     Backup(backup::Args),
+    Engine(engine::Args),
     Completions(completions::Args),
     Serve(serve::Args),
     Mcp(mcp::Args),
@@ -58,6 +59,7 @@ impl Cli {
             Command::Watch(args) => watch::run(args, ctx).await,
             Command::Wake(args) => wake::run(args, ctx).await,
             Command::Backup(args) => backup::run(args, ctx).await,
+            Command::Engine(args) => engine::run(args, ctx).await,
             Command::Completions(args) => completions::run(&args),
             Command::Serve(args) => serve::run(args, ctx).await,
             Command::Mcp(args) => mcp::run(args, ctx).await,
