@@ -5,9 +5,8 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
-use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader, Interest};
+use rustix::process::Signal;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::process::Child;
 use tokio::sync::watch;
 use tracing::warn;
@@ -21,6 +20,8 @@ use crate::runtime::{Changed, Exit, Spec};
 
 /// What a harness has at a shutdown of the broker: less than the broker's own grace.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
+/// How often an adopted process is looked at.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 /// Most of a line that is kept in memory at a time.
 const PIECE_BYTES: u64 = 16 * 1024;
 /// Exit code of a process whose real one only its parent could learn.
@@ -136,15 +137,10 @@ fn code(status: ExitStatus) -> i64 {
     exited.or(signalled).unwrap_or(UNKNOWN_CODE)
 }
 
-/// Returns when the process is gone; a pidfd becomes readable at its end.
+/// Returns when the process is gone. It is nobody's child here, so it is looked at.
 async fn gone(leader: &Seen) {
-    let handle = Pid::from_raw(leader.pid)
-        .and_then(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK).ok())
-        .and_then(|handle| AsyncFd::register_with_interest(handle, Interest::READABLE).ok());
-    let same = scan::look(leader.pid).is_some_and(|now| now.started == leader.started);
-    if let (Some(handle), true) = (handle, same) {
-        // An error means that it cannot be watched; the caller then ends the tree.
-        let _ = handle.readable().await;
+    while scan::look(leader.pid).is_some_and(|now| now.started == leader.started) {
+        tokio::time::sleep(BETWEEN_LOOKS).await;
     }
 }
 
