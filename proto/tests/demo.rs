@@ -83,17 +83,17 @@ fn stage() -> Stage {
 #[test]
 fn the_demo_plans_a_picnic() {
     let mut stage = stage();
-    stage.send("operator", "manager", "plan a picnic");
-    stage.turn("manager");
+    stage.send("operator", "lead", "plan a picnic");
+    stage.turn("lead");
     assert_eq!(
         stage.told,
         [
-            "operator -> manager: plan a picnic",
-            "manager -> cook: What shall we eat? operator wants a picnic.",
-            "manager -> scout: Where shall we go? operator wants a picnic.",
-            "scout -> manager: the meadow by the old mill; it stays dry until six.",
-            "cook -> manager: bread, olives, a quiche, and cherries for a picnic.",
-            "manager -> operator: Here is the plan for a picnic.\n\
+            "operator -> lead: plan a picnic",
+            "lead -> cook: What shall we eat? operator wants a picnic.",
+            "lead -> scout: Where shall we go? operator wants a picnic.",
+            "scout -> lead: the meadow by the old mill; it stays dry until six.",
+            "cook -> lead: bread, olives, a quiche, and cherries for a picnic.",
+            "lead -> operator: Here is the plan for a picnic.\n\
              - scout says: the meadow by the old mill; it stays dry until six.\n\
              - cook says: bread, olives, a quiche, and cherries for a picnic.",
         ]
@@ -102,7 +102,7 @@ fn the_demo_plans_a_picnic() {
 
 #[test]
 fn whoever_the_operator_writes_to_answers() {
-    for agent in ["manager", "cook", "scout", "bob"] {
+    for agent in ["lead", "cook", "scout", "bob"] {
         let mut stage = stage();
         stage.send("operator", agent, "hello");
         stage.turn(agent);

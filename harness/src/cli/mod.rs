@@ -5,6 +5,7 @@
 //! - [`error`]: what a command fails with, and its exit code
 //! - [`output`], [`table`], [`shapes`], [`escape`], [`when`], [`event_line`]: how things are shown
 //! - [`answer`]: waiting for the answer to a message
+//! - [`docker_engine`], [`hive_toml`], [`programs`]: what `up` and `doctor` look at
 
 mod agent;
 mod answer;
@@ -12,21 +13,28 @@ mod backup;
 mod completions;
 mod context;
 mod dead;
-mod engine;
+mod detach;
+mod docker_engine;
+mod doctor;
+mod down;
 mod error;
 mod escape;
 mod event_line;
+mod hive_toml;
 mod inbox;
 mod logs;
 mod mcp;
 mod message;
 mod output;
+mod programs;
+mod restore;
 mod root;
 mod send;
 mod serve;
 mod shapes;
 mod status;
 mod table;
+mod up;
 mod wake;
 mod watch;
 mod when;

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CliError, Ctx, agent, backup, completions, dead, engine, inbox, logs, mcp, message, send,
-    serve, status, wake, watch,
+    CliError, Ctx, agent, backup, completions, dead, detach, doctor, down, inbox, logs, mcp,
+    message, restore, send, serve, status, up, wake, watch,
 };
 
 /// A hive of AI agents that can be left running.
@@ -23,6 +23,9 @@ pub struct Cli {
 /// One variant a command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Up(up::Args),
+    Down(down::Args),
+    Doctor(doctor::Args),
     Status(status::Args),
     Agent(agent::Args),
     Send(send::Args),
@@ -33,10 +36,11 @@ pub enum Command {
     Watch(watch::Args),
     Wake(wake::Args),
     Backup(backup::Args),
-    Engine(engine::Args),
+    Restore(restore::Args),
     Completions(completions::Args),
     Serve(serve::Args),
     Mcp(mcp::Args),
+    Detach(detach::Args),
 }
 
 // === impl Cli ===
@@ -49,6 +53,9 @@ impl Cli {
     pub async fn run(self) -> Result<(), CliError> {
         let ctx = Ctx::find(|name| std::env::var(name).ok());
         match self.command {
+            Command::Up(args) => up::run(args, ctx).await,
+            Command::Down(args) => down::run(args, ctx).await,
+            Command::Doctor(args) => doctor::run(args, ctx).await,
             Command::Status(args) => status::run(args, ctx).await,
             Command::Agent(args) => agent::run(args, ctx).await,
             Command::Send(args) => send::run(args, ctx).await,
@@ -59,10 +66,11 @@ impl Cli {
             Command::Watch(args) => watch::run(args, ctx).await,
             Command::Wake(args) => wake::run(args, ctx).await,
             Command::Backup(args) => backup::run(args, ctx).await,
-            Command::Engine(args) => engine::run(args, ctx).await,
+            Command::Restore(args) => restore::run(&args, &ctx),
             Command::Completions(args) => completions::run(&args),
             Command::Serve(args) => serve::run(args, ctx).await,
             Command::Mcp(args) => mcp::run(args, ctx).await,
+            Command::Detach(args) => detach::run(&args),
         }
     }
 }

@@ -1,0 +1,185 @@
+//! `hive up`: from nothing to a running hive with a manager, and what to try next.
+//!
+//! - [`choose`]: which runtime, which engine, and why
+//! - [`daemon`]: starts `hived` and waits until it serves
+//! - [`crew`]: the manager and, for the story, two agents; waits until they are there
+//! - [`first_config`]: the hive.toml of a hive that has none
+
+mod choose;
+mod crew;
+mod daemon;
+mod first_config;
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+use hive_proto::v1::{HiveStatus, Reason};
+
+use super::hive_toml::HiveToml;
+use super::output;
+use super::{CliError, Ctx};
+
+pub(super) use choose::{KEY_VARIABLE, claude, key};
+pub(super) use crew::stopped_before;
+
+/// Start the hive: hived, if none runs, and a manager, if there is none.
+///
+/// hived keeps running in the background, in a session of its own. Without --runtime it is the one
+/// that hive.toml names, else `docker` if a Docker engine answers and has the agent image, else
+/// `process`, which isolates nothing. Without --engine the manager gets `claude` if there is a model
+/// key and an installed claude, else `scripted`: a story played without a model, with two more
+/// agents. A hive without a hive.toml gets one. Agents that `hive down --agents` stopped are started
+/// again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  hive up --runtime docker --engine claude")]
+pub struct Args {
+    /// What holds the agents.
+    #[arg(long, value_enum)]
+    runtime: Option<RuntimeArg>,
+    /// What runs the manager's turns, if it is created now.
+    #[arg(long, value_enum)]
+    engine: Option<EngineArg>,
+    /// Do not wait until the agents are there.
+    #[arg(long)]
+    detach: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum RuntimeArg {
+    Docker,
+    Process,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum EngineArg {
+    Claude,
+    Scripted,
+}
+
+// === impl RuntimeArg ===
+
+impl RuntimeArg {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Docker => "docker",
+            Self::Process => "process",
+        }
+    }
+}
+
+// === impl EngineArg ===
+
+impl EngineArg {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Scripted => "scripted",
+        }
+    }
+}
+
+pub(super) async fn run(args: Args, ctx: Ctx) -> Result<(), CliError> {
+    ctx.on_host()?;
+    let (status, started) = match running(&ctx).await? {
+        Some(status) => (status, Started::Before),
+        None => (start(&args, &ctx).await?, Started::Now),
+    };
+    agree(&args, &status)?;
+    if status.unisolated {
+        output::complain("warning", choose::UNISOLATED);
+    }
+    let engine = choose::engine(args.engine, &status, &ctx)?;
+    let crew = crew::muster(&ctx, engine.engine).await?;
+    if crew.is_new() {
+        output::complain("note", &engine.why);
+    }
+    if !args.detach {
+        crew::until_there(&ctx.host_calls()).await?;
+    }
+    farewell(&ctx, started, &crew).await
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Started {
+    Now,
+    Before,
+}
+
+/// The daemon's status, if one serves already.
+async fn running(ctx: &Ctx) -> Result<Option<HiveStatus>, CliError> {
+    match ctx.host_calls().status().await {
+        Ok(status) => Ok(Some(status)),
+        Err(refusal) if refusal.reason == Reason::Unavailable => Ok(None),
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+async fn start(args: &Args, ctx: &Ctx) -> Result<HiveStatus, CliError> {
+    private_dir(&ctx.home).map_err(|error| {
+        CliError::failed(format!("cannot make {}: {error}", ctx.home.display()))
+            .with_hint("name another data directory with HIVE_HOME, or run as root")
+    })?;
+    let config = HiveToml::read(&ctx.home)?;
+    let runtime = choose::runtime(args.runtime, &config).await;
+    if !config.exists {
+        first_config::write(&ctx.home, runtime.runtime)?;
+    }
+    if let Some(why) = &runtime.why {
+        output::complain("note", why);
+    }
+    daemon::start(ctx, runtime.runtime).await
+}
+
+/// A daemon that runs already keeps its runtime.
+fn agree(args: &Args, status: &HiveStatus) -> Result<(), CliError> {
+    match args.runtime {
+        Some(runtime) if runtime.word() != status.runtime => Err(CliError::refused(
+            Reason::WrongState,
+            format!("hived runs already, with the {} runtime", status.runtime),
+        )
+        .with_hint("`hive down` first; agents of one runtime do not move to the other")),
+        _ => Ok(()),
+    }
+}
+
+async fn farewell(ctx: &Ctx, started: Started, crew: &crew::Crew) -> Result<(), CliError> {
+    let calls = ctx.host_calls();
+    let status = calls.status().await?;
+    let agents = calls.agents().await?;
+    let list: Vec<_> = agents
+        .iter()
+        .map(|agent| format!("{} ({})", agent.name, agent.state))
+        .collect();
+    let head = match started {
+        Started::Now => "the hive is up",
+        Started::Before => "the hive was up already",
+    };
+    let page = match status.listen.as_str() {
+        "" => String::new(),
+        listen => format!("http://{listen}/"),
+    };
+    let facts = super::table::pairs(&[
+        ("  runtime", status.runtime.clone()),
+        ("  data", status.home.clone()),
+        ("  log", daemon::log_path(&ctx.home).display().to_string()),
+        ("  page", page),
+        ("  agents", list.join(", ")),
+    ]);
+    let first = match crew {
+        crew::Crew::Story => "hive send manager \"plan a picnic\" --wait",
+        crew::Crew::Manager | crew::Crew::AsBefore => {
+            "hive send manager \"what can you do?\" --wait"
+        }
+    };
+    output::text(&format!(
+        "{head}\n{facts}\ntry\n  {first}\n  hive agent ls\n  hive watch\n  hive doctor\n"
+    ))
+}
+
+/// Makes a directory, and those above it, for this user alone; an existing one stays as it is.
+pub(super) fn private_dir(dir: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+}
