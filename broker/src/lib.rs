@@ -1,5 +1,6 @@
 //! hived, the broker: see ARCHITECTURE.md for the map.
 
+pub mod bind;
 pub mod clock;
 pub mod config;
 pub mod dirs;
@@ -10,5 +11,6 @@ pub mod model;
 pub mod paths;
 pub mod runtime;
 pub mod shutdown;
+pub mod sockets;
 pub mod store;
 pub mod wakers;
