@@ -1,7 +1,11 @@
 //! Pure lifecycles: what is legal and what follows from what. No I/O, no clock, no SQL.
 
+pub mod admission;
+pub mod agent;
 pub mod event;
 pub mod message;
 pub mod outcome;
+pub mod restart;
 pub mod retry;
 pub mod session;
+pub mod shown;

@@ -2,6 +2,9 @@
 //!
 //! "Cannot be asked" is an error of its own ([`RuntimeError::Unavailable`]) and never means "gone".
 
+mod digest;
+mod process;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,11 +12,16 @@ use futures::stream::BoxStream;
 use hive_proto::ids::AgentId;
 use hive_proto::name::AgentName;
 
+pub(crate) use digest::digest;
+pub use process::{Process, Trust};
+
 /// Everything needed to create one agent's container or process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     pub agent_id: AgentId,
     pub name: AgentName,
+    /// What runs its turns; `process` refuses real ones unless it is trusted.
+    pub engine: String,
     /// Image reference; ignored by `process`.
     pub image: String,
     /// The static `hive` binary on the host.
@@ -61,7 +69,8 @@ pub struct Limits {
 /// One container or process as the runtime reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// The runtime's id: container id, or `<pid>:<start time>`.
+    /// The runtime's id: container id, or `<pid>:<start time>` of a process, `new:<name>` of one that
+    /// was never started.
     pub id: String,
     pub name: AgentName,
     pub agent_id: AgentId,
@@ -112,6 +121,9 @@ pub enum RuntimeError {
     /// The request breaks a rule of isolation; nothing was made.
     #[error("refused: {0}")]
     Refused(String),
+    /// Something that is not this agent's bears the name; it is left alone.
+    #[error("{0} is there already and is not this agent's")]
+    NameTaken(String),
     #[error("{0} does not exist")]
     NotFound(String),
     #[error("{0}")]

@@ -22,6 +22,9 @@ pub enum StoreError {
     Corrupt { path: PathBuf, detail: String },
     #[error("the database has schema {found}, this hived knows {known}")]
     SchemaTooNew { found: u32, known: u32 },
+    /// A row is in a state that its lifecycle does not know: a fault of hive.
+    #[error("{0}")]
+    Illegal(String),
     #[error("the store has stopped")]
     Stopped,
     #[error("{0}")]

@@ -19,9 +19,11 @@ mod writer;
 pub mod agents;
 pub mod events;
 pub mod messages;
+pub mod roster;
 pub mod sessions;
 pub mod turns;
 
 pub use error::StoreError;
 pub use open::{MIN_SQLITE, Store};
+pub use rusqlite::Connection as Conn;
 pub use tx::{Recipient, Tx};

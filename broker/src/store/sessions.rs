@@ -62,7 +62,7 @@ pub fn held(conn: &Connection) -> Result<Vec<SessionRow>, StoreError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Records a new session under a greater epoch than any before.
+/// Records a new session under an epoch that nobody had before.
 ///
 /// # Errors
 /// `Conflict` when the agent has that epoch already.
@@ -75,7 +75,7 @@ pub fn open(tx: &mut Tx<'_>, new: &SessionRow) -> Result<(), StoreError> {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
              ON CONFLICT (agent_id) DO UPDATE SET instance = ?2, epoch = ?3, state = ?4,
                  until_at = NULL, detail = '', version = ?5, level = ?6, opened_at = ?7, seen_at = ?7
-             WHERE epoch < ?3",
+             WHERE epoch < ?3 OR (epoch = ?3 AND instance = '')",
         )?
         .execute(params![
             new.agent.0,

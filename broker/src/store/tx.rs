@@ -38,8 +38,9 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The connection, for the functions of this folder.
-    pub(super) fn conn(&self) -> &'a Connection {
+    /// The connection, for the queries of this folder.
+    #[must_use]
+    pub fn conn(&self) -> &'a Connection {
         self.conn
     }
 

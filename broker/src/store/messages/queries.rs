@@ -149,7 +149,7 @@ pub fn dead(conn: &Connection) -> Result<Vec<MessageRow>, StoreError> {
 pub fn stalled(conn: &Connection, before: UnixMs, limit: u32) -> Result<Vec<Fate>, StoreError> {
     let sql = format!(
         "SELECT {FATE} FROM messages
-         WHERE state = 'queued' AND to_id IS NOT NULL AND stalled_at IS NULL
+         WHERE state = 'queued' AND to_id IS NOT NULL AND stalled_at IS NULL AND sender <> 'system'
          AND COALESCE(leased_at, queued_at) < ?1 ORDER BY id LIMIT ?2"
     );
     let mut statement = conn.prepare_cached(&sql)?;

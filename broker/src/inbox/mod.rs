@@ -1,0 +1,15 @@
+//! The inbox: what is sent is on disk before the reply, what is received is leased under a turn.
+
+mod deliver;
+mod error;
+mod life;
+mod recv;
+mod send;
+mod wait;
+
+pub use error::InboxError;
+pub use life::{Life, Mailbox, Waiting, WaitingKind};
+pub use recv::{Received, RecvArgs, Take};
+pub use send::{Delivered, Inbox, Limits, Novelty, Outgoing, Sent};
+
+pub use crate::topology::Sender;

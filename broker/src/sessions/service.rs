@@ -1,0 +1,308 @@
+//! The service: opening, attending, beating, and what the others ask about sessions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::stream::BoxStream;
+use hive_proto::ids::{AgentId, Epoch, UnixMs};
+use hive_proto::v1::HarnessState;
+use tokio::sync::{OnceCell, mpsc};
+
+use super::attend::{Directive, attendance};
+use super::error::SessionError;
+use super::live::{Attached, Entry, Live, Map};
+use super::open::{self, Hello, Opened};
+use crate::clock::Clock;
+use crate::model::outcome::Loss;
+use crate::model::session;
+use crate::settle;
+use crate::shutdown::Tasks;
+use crate::store::roster::{self, Work};
+use crate::store::sessions::{self as table, Fence};
+use crate::store::{Store, StoreError};
+
+/// The sessions service; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    store: Store,
+    clock: Clock,
+    tasks: Tasks,
+    map: Arc<Map>,
+    restored: Arc<OnceCell<()>>,
+    streams: Arc<AtomicU64>,
+}
+
+/// What a harness says it is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doing {
+    pub state: HarnessState,
+    /// When a park ends.
+    pub until: Option<UnixMs>,
+    /// Why it is parked, in one sentence.
+    pub detail: String,
+}
+
+/// The answer to a beat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beaten {
+    /// It may begin turns.
+    GoOn,
+    Paused,
+}
+
+/// Whether a directive found its harness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    Sent,
+    NotConnected,
+}
+
+/// Directives that wait for a slow harness; one that does not read for so long is not there.
+const DIRECTIVES: usize = 16;
+/// Longest detail of a beat, in characters.
+const DETAIL: usize = 500;
+
+// === impl Sessions ===
+
+impl Sessions {
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, tasks: Tasks) -> Self {
+        Self {
+            store,
+            clock,
+            tasks,
+            map: Arc::default(),
+            restored: Arc::default(),
+            streams: Arc::default(),
+        }
+    }
+
+    /// Gives every session of the broker that ran before a fresh 60 s; only the first call does.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn restore(&self) -> Result<(), StoreError> {
+        self.restored
+            .get_or_try_init(|| async {
+                let rows = self.store.read(table::held).await?;
+                let now = self.clock.monotonic();
+                let mut map = self.map.lock();
+                for row in rows {
+                    map.entry(row.agent)
+                        .or_insert_with(|| Entry::restored(&row, now));
+                }
+                Ok(())
+            })
+            .await
+            .copied()
+    }
+
+    /// Opens or resumes a session.
+    ///
+    /// # Errors
+    /// `Taken` while another instance is connected and beating; the level, the agent, the store.
+    pub async fn open(&self, agent: AgentId, hello: Hello) -> Result<Opened, SessionError> {
+        hello.check()?;
+        self.restore().await?;
+        let (map, now) = (self.map.clone(), self.clock.monotonic());
+        self.store
+            .write(move |tx| open::open(tx, &map, now, agent, &hello))
+            .await?
+    }
+
+    /// The stream of directives. It is the fact "connected": dropping it is being away.
+    ///
+    /// # Errors
+    /// A stale epoch, the daemon's end, the store's failure.
+    pub async fn attend(
+        &self,
+        agent: AgentId,
+        epoch: Epoch,
+    ) -> Result<BoxStream<'static, Directive>, SessionError> {
+        self.restore().await?;
+        let stopping = self.tasks.stopping();
+        if stopping.is_cancelled() {
+            return Err(SessionError::Stopping);
+        }
+        let paused = self.paused(agent).await?;
+        let (directives, receiver) = mpsc::channel(DIRECTIVES);
+        // The channel is new and larger than these two.
+        let _ = directives.try_send(Directive::Attached);
+        if paused == Beaten::Paused {
+            let _ = directives.try_send(Directive::Pause);
+        }
+        let stream = self.streams.fetch_add(1, Ordering::Relaxed);
+        {
+            let mut map = self.map.lock();
+            let entry = map
+                .get_mut(&agent)
+                .filter(|entry| entry.epoch == epoch)
+                .ok_or(SessionError::Stale { given: epoch })?;
+            entry.seen = self.clock.monotonic();
+            entry.attached = Some(Attached { stream, directives });
+        }
+        Ok(attendance(
+            self.map.clone(),
+            agent,
+            stream,
+            receiver,
+            stopping,
+        ))
+    }
+
+    /// Renews the session, and with it every lease that it holds. Writes only what is new.
+    ///
+    /// # Errors
+    /// A stale epoch, the store's failure.
+    pub async fn beat(
+        &self,
+        agent: AgentId,
+        epoch: Epoch,
+        doing: Doing,
+    ) -> Result<Beaten, SessionError> {
+        self.restore().await?;
+        let detail: String = doing.detail.chars().take(DETAIL).collect();
+        let news = {
+            let mut map = self.map.lock();
+            let entry = map
+                .get_mut(&agent)
+                .filter(|entry| entry.epoch == epoch)
+                .ok_or(SessionError::Stale { given: epoch })?;
+            entry.seen = self.clock.monotonic();
+            let news =
+                entry.state != doing.state || entry.until != doing.until || entry.detail != detail;
+            entry.state = doing.state;
+            entry.until = doing.until;
+            entry.detail.clone_from(&detail);
+            news
+        };
+        if news {
+            let written = self
+                .store
+                .write(move |tx| {
+                    table::set_state(tx, agent, epoch, doing.state, doing.until, &detail)
+                })
+                .await;
+            match written {
+                Err(StoreError::Conflict { .. }) => {
+                    return Err(SessionError::Stale { given: epoch });
+                }
+                other => other?,
+            }
+        }
+        self.paused(agent).await
+    }
+
+    /// What is known of the agent's session; none when it never had one or it was fenced.
+    #[must_use]
+    pub fn live(&self, agent: AgentId) -> Option<Live> {
+        let now = self.clock.monotonic();
+        self.map.lock().get(&agent).map(|entry| entry.live(now))
+    }
+
+    /// The same of every agent.
+    #[must_use]
+    pub fn all_live(&self) -> HashMap<AgentId, Live> {
+        let now = self.clock.monotonic();
+        let map = self.map.lock();
+        map.iter()
+            .map(|(agent, entry)| (*agent, entry.live(now)))
+            .collect()
+    }
+
+    /// Tells a connected harness.
+    pub fn direct(&self, agent: AgentId, directive: Directive) -> Reach {
+        let map = self.map.lock();
+        let attached = map.get(&agent).and_then(|entry| entry.attached.as_ref());
+        match attached.map(|attached| attached.directives.try_send(directive)) {
+            Some(Ok(())) => Reach::Sent,
+            Some(Err(_)) | None => Reach::NotConnected,
+        }
+    }
+
+    /// Takes the session from a harness that is gone, and settles what it held.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn release(&self, agent: AgentId, loss: Loss) -> Result<(), StoreError> {
+        self.store
+            .write(move |tx| {
+                settle::release(tx, agent, loss)?;
+                match table::get(tx.conn(), agent)?.filter(|row| !row.instance.is_empty()) {
+                    Some(row) => table::fence(tx, agent, row.epoch, Fence::Gone),
+                    None => Ok(()),
+                }
+            })
+            .await?;
+        self.forget(agent);
+        Ok(())
+    }
+
+    /// The sessions that have been silent for 60 s.
+    pub(crate) fn lost(&self) -> Vec<(AgentId, Epoch)> {
+        let now = self.clock.monotonic();
+        let map = self.map.lock();
+        map.iter()
+            .filter(|(_, entry)| session::is_lost(entry.seen, now))
+            .map(|(agent, entry)| (*agent, entry.epoch))
+            .collect()
+    }
+
+    /// Takes a silent session from its holder; what it held runs again, counted.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub(crate) async fn lose(&self, agent: AgentId, epoch: Epoch) -> Result<(), StoreError> {
+        let lost = self
+            .store
+            .write(move |tx| {
+                // First, so that a session that is another's by now loses nothing.
+                table::fence(tx, agent, epoch, Fence::Lost)?;
+                settle::release(tx, agent, Loss::WithHarness)
+            })
+            .await;
+        match lost {
+            Ok(_) | Err(StoreError::Conflict { .. }) => {}
+            Err(failure) => return Err(failure),
+        }
+        let mut map = self.map.lock();
+        if map.get(&agent).is_some_and(|entry| entry.epoch == epoch)
+            && let Some(entry) = map.remove(&agent)
+        {
+            entry.cut();
+        }
+        Ok(())
+    }
+
+    /// The broker itself stood still: nobody can be blamed for the silence.
+    pub(crate) fn excuse_all(&self) {
+        let now = self.clock.monotonic();
+        for entry in self.map.lock().values_mut() {
+            entry.seen = now;
+        }
+    }
+
+    /// How many sessions are known.
+    pub(crate) fn count(&self) -> usize {
+        self.map.lock().len()
+    }
+
+    fn forget(&self, agent: AgentId) {
+        if let Some(entry) = self.map.lock().remove(&agent) {
+            entry.cut();
+        }
+    }
+
+    async fn paused(&self, agent: AgentId) -> Result<Beaten, SessionError> {
+        let member = self
+            .store
+            .read(move |conn| roster::member(conn, agent))
+            .await?
+            .ok_or(SessionError::AgentGone)?;
+        Ok(match member.work {
+            Work::Paused => Beaten::Paused,
+            Work::Allowed | Work::Stopped => Beaten::GoOn,
+        })
+    }
+}
