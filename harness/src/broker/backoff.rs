@@ -16,7 +16,7 @@ pub struct Backoff {
 
 impl Backoff {
     /// The wait before the next try.
-    pub fn next(&mut self) -> Duration {
+    pub fn wait(&mut self) -> Duration {
         let full = FIRST.saturating_mul(1 << self.tries.min(10)).min(LONGEST);
         self.tries = self.tries.saturating_add(1);
         jitter(full, uuid::Uuid::new_v4().as_bytes()[0])
@@ -40,13 +40,13 @@ mod tests {
     #[test]
     fn it_grows_to_a_second_and_stays() {
         let mut backoff = Backoff::default();
-        assert!(backoff.next() <= FIRST);
+        assert!(backoff.wait() <= FIRST);
         for _ in 0..100 {
-            assert!(backoff.next() <= LONGEST);
+            assert!(backoff.wait() <= LONGEST);
         }
-        assert!(backoff.next() >= LONGEST / 2);
+        assert!(backoff.wait() >= LONGEST / 2);
         backoff.reset();
-        assert!(backoff.next() <= FIRST);
+        assert!(backoff.wait() <= FIRST);
     }
 
     #[test]

@@ -153,7 +153,7 @@ where
         if !again {
             return Err(refusal);
         }
-        tokio::time::sleep(backoff.next()).await;
+        tokio::time::sleep(backoff.wait()).await;
     }
 }
 

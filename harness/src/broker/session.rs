@@ -187,7 +187,7 @@ impl SessionDriver {
                 }
                 Err(why) => return self.session.end(why),
             }
-            tokio::time::sleep(backoff.next()).await;
+            tokio::time::sleep(backoff.wait()).await;
         }
     }
 

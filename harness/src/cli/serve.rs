@@ -42,7 +42,8 @@ fn become_child() -> Result<(), CliError> {
 
 /// Readable lines for the container's log; `HIVE_LOG` chooses more.
 fn log_to_stderr() {
-    let filter = EnvFilter::try_from_env("HIVE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter =
+        EnvFilter::try_from_env("HIVE_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

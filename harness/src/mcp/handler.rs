@@ -33,7 +33,7 @@ pub(super) enum Place {
     /// In this process.
     Here(Box<ToolContext>),
     /// In the harness of this container.
-    Harness(Remote),
+    Harness(Box<Remote>),
 }
 
 /// What rmcp calls.

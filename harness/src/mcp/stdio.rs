@@ -32,7 +32,7 @@ pub async fn bridge(run_dir: &Path) -> Result<(), BridgeError> {
         path: run_dir.join(rundir::FILE),
         source,
     })?;
-    let handler = Handler::new(Place::Harness(Remote::new(&published)));
+    let handler = Handler::new(Place::Harness(Box::new(Remote::new(&published))));
     let serving = rmcp::serve_server(handler, stdio())
         .await
         .map_err(Box::new)?;

@@ -100,7 +100,7 @@ async fn patiently(
         request.epoch = attached(context).await?;
         match context.calls.recv(request.clone()).await {
             Err(why) if why.reason == Reason::Unavailable && Instant::now() < deadline => {
-                tokio::time::sleep(backoff.next()).await;
+                tokio::time::sleep(backoff.wait()).await;
             }
             answer => return answer,
         }

@@ -44,6 +44,8 @@ pub struct Runner {
     pub(super) link: watch::Receiver<Link>,
     pub(super) paused: watch::Receiver<bool>,
     pub(super) state: State,
+    /// The attachment that the polls go over.
+    attached: Option<Arc<Opened>>,
     /// Made from the configuration of the last attach.
     pub(super) engine: Option<Box<dyn Engine>>,
     pub(super) config: EngineConfig,
@@ -97,6 +99,7 @@ impl Runner {
             workshop,
             login_dir,
             state: State::Idle,
+            attached: None,
             engine: None,
             config: EngineConfig::default(),
             poll: None,
@@ -172,18 +175,23 @@ impl Runner {
     /// Takes note of a new attachment. A turn that the broker holds open although nobody runs it (the
     /// answer that carried its message was lost) is handed out again by the next poll.
     async fn follow_link(&mut self) -> Option<Next> {
-        if !self.link.has_changed().unwrap_or(false) {
-            return None;
-        }
         let link = self.link.borrow_and_update().clone();
         match link {
             Link::Ended(why) => return Some(Next::Ended(why)),
-            Link::Away => self.poll = None,
+            Link::Away => {
+                self.poll = None;
+                self.attached = None;
+            }
             Link::Attached(opened) => {
+                let known = self.attached.as_ref();
+                if known.is_some_and(|known| Arc::ptr_eq(known, &opened)) {
+                    return None;
+                }
                 // A poll of the connection before this one must not answer any more.
                 self.poll = None;
                 self.hold_off = None;
                 self.configure(&opened).await;
+                self.attached = Some(opened);
             }
         }
         None
@@ -226,7 +234,7 @@ impl Runner {
     }
 
     fn begin_poll(&mut self) {
-        let Some(epoch) = self.session.epoch() else {
+        let Some(epoch) = self.attached.as_ref().map(|opened| opened.epoch) else {
             return;
         };
         if !self.state.may_poll() || self.poll.is_some() || self.hold_off.is_some() {
@@ -305,7 +313,7 @@ pub(super) fn log_events() -> crate::engine::EventSink {
     use crate::engine::EngineEvent as E;
     Arc::new(|event| match event {
         E::SessionStarted { session, model } => {
-            info!(engine.session = %session, engine.model = %model, "engine session")
+            info!(engine.session = %session, engine.model = %model, "engine session");
         }
         E::ToolStart { name, .. } => info!(tool.name = %name, "tool"),
         E::Retry { attempt, why } => info!(attempt, %why, "the engine tries again"),
