@@ -1,5 +1,5 @@
-//! How one delivered message is spelled for a model: in the wake prompt and in what `recv` returns.
-//! The scripted upstream reads it back, so both spellings live here.
+//! How one delivered message is spelled for a model: in the wake prompt. The scripted
+//! upstream reads it back, so both directions live here.
 //!
 //! ```text
 //! [message 17 from cook in reply to 12, redelivered]

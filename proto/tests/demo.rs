@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use hive_proto::mail::Mail;
 use hive_proto::script::{Act, Incoming, Script, Seen};
+use serde_json::json;
 
 /// Inboxes by name, and how each rule's tool calls act on them.
 struct Stage {
@@ -60,7 +61,9 @@ impl Stage {
                         }
                     }
                     let inbox = self.boxes.get_mut(agent).unwrap();
-                    inbox.pop_front().unwrap().to_string()
+                    let mail = inbox.pop_front().unwrap();
+                    let row = json!({ "id": mail.id, "from": mail.from, "body": mail.body });
+                    json!({ "messages": [row], "remaining": 0 }).to_string()
                 }
                 "set_status" => "set".to_owned(),
                 other => panic!("the demo calls {other}"),

@@ -68,7 +68,7 @@ fn placeholders_are_filled() {
     );
     let incoming = message(7, "operator", "Plan a picnic, it's warm");
     let play = script.pick(&incoming, &mut Seen::default()).unwrap();
-    let mail = "[message 9 from cook in reply to 8]\nbread\nand olives";
+    let mail = r#"{"messages":[{"id":9,"from":"cook","body":"bread\nand olives"}],"remaining":0}"#;
     assert_eq!(
         played(&play, &["sent", mail, "ok", "sent"]),
         [

@@ -52,6 +52,8 @@ pub(super) struct Metered {
     inner: Body,
     /// Taken when it is reported.
     open: Option<(Call, Meter)>,
+    /// An error of the upstream that was held back once.
+    broken: Option<BoxError>,
 }
 
 // === impl Metered ===
@@ -61,6 +63,7 @@ impl Metered {
         Self {
             inner,
             open: Some((call, meter)),
+            broken: None,
         }
     }
 
@@ -88,11 +91,23 @@ impl HttpBody for Metered {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let next = Pin::new(&mut self.inner).poll_frame(cx);
-        match &next {
-            Poll::Pending => {}
-            Poll::Ready(None) => self.report(Ended::Whole),
-            Poll::Ready(Some(Err(_))) => self.report(Ended::CutByUpstream),
+        if let Some(error) = self.broken.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        match Pin::new(&mut self.inner).poll_frame(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(None) => {
+                self.report(Ended::Whole);
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.report(Ended::CutByUpstream);
+                // The server sends what it holds when nothing more is ready, and throws it away at
+                // an error: the agent gets everything that came before.
+                self.broken = Some(error);
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
             Poll::Ready(Some(Ok(frame))) => {
                 if let (Some(data), Some((_, meter))) = (frame.data_ref(), &mut self.open) {
                     meter.feed(data);
@@ -101,9 +116,9 @@ impl HttpBody for Metered {
                 if self.inner.is_end_stream() {
                     self.report(Ended::Whole);
                 }
+                Poll::Ready(Some(Ok(frame)))
             }
         }
-        next
     }
 
     fn is_end_stream(&self) -> bool {

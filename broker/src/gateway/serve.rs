@@ -72,6 +72,7 @@ async fn serve_connection(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_headers(limits.headers)
+        .max_header_size(limits.head_bytes)
         .max_buf_size(limits.head_bytes)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);

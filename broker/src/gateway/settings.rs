@@ -55,7 +55,8 @@ pub struct Limits {
     pub connections: usize,
     /// Headers of one request: their number.
     pub headers: usize,
-    /// Headers of one request: their bytes together, with the request line.
+    /// Headers of one request: their bytes together, with the request line. Looked at after each
+    /// read, so one read may go over it.
     pub head_bytes: usize,
     /// For the whole head of a request; an idle connection is closed after it too.
     pub head_time: Duration,

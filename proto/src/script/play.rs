@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::rules::{Args, Rule, Script, Step};
 use super::template::{Part, Place, Template};
-use crate::mail::Mail;
 
 /// The message that a script answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,33 +205,24 @@ impl Values {
     }
 }
 
-/// The value at `path` of a JSON document.
-fn walk(document: &Value, path: &[String]) -> Option<Value> {
-    let at = path.iter().try_fold(document, |value, key| match value {
-        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-        Value::Object(table) => table.get(key),
-        _ => None,
-    });
-    at.cloned()
-}
-
-/// The value at `path` of a result: of a JSON document, or of the first message of what `recv`
-/// returned (`id`, `from`, `body`; it is JSON with a list `messages`).
+/// The value at `path` of a result that is a JSON document; in what `recv` returned, `id`, `from` and
+/// `body` are those of the first message.
 fn inside(text: &str, path: &[String]) -> Value {
     if path.is_empty() {
         return Value::String(text.to_owned());
     }
-    let found = match serde_json::from_str::<Value>(text) {
-        Ok(document) => walk(&document, path).or_else(|| {
-            let first = document.get("messages")?.get(0)?;
-            walk(first, path)
-        }),
-        Err(_) => Mail::find(text).and_then(|mail| match path {
-            [key] if key == "id" => Some(mail.id.into()),
-            [key] if key == "from" => Some(mail.from.into()),
-            [key] if key == "body" => Some(mail.body.into()),
-            _ => None,
-        }),
-    };
-    found.unwrap_or_else(|| Value::String(String::new()))
+    let document: Value = serde_json::from_str(text).unwrap_or_default();
+    let first = document.pointer("/messages/0");
+    let found = at(&document, path).or_else(|| first.and_then(|first| at(first, path)));
+    found
+        .cloned()
+        .unwrap_or_else(|| Value::String(String::new()))
+}
+
+fn at<'a>(document: &'a Value, path: &[String]) -> Option<&'a Value> {
+    path.iter().try_fold(document, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        Value::Object(table) => table.get(key),
+        _ => None,
+    })
 }

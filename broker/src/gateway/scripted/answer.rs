@@ -7,6 +7,7 @@ use hive_proto::script::{Act, Crash, Failure, Incoming, Play, Script, Seen};
 use hive_proto::v1::FailureClass;
 
 use super::conversation::Asks;
+use super::summary;
 use super::tools::{Place, ToolUse};
 
 /// Said where a turn would end without a word.
@@ -55,11 +56,7 @@ pub(super) fn answer(script: &Script, seen: &mut Seen, asks: &Asks) -> Answer {
             Some(play) => next(play, results, seen),
             None => unanswered(incoming),
         },
-        Asks::Summary(mail) => {
-            // The prompt stays word for word, so that the conversation goes on where it was.
-            let prompt = mail.as_ref().map(|mail| format!("\n\n{mail}"));
-            said(format!("A summary.{}", prompt.unwrap_or_default()))
-        }
+        Asks::Summary { mail, results } => said(summary::write(mail.as_ref(), results)),
     }
 }
 

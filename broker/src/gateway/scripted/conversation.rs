@@ -5,6 +5,7 @@ use hive_proto::script::Incoming;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::summary;
 use super::tools::Place;
 
 /// Texts that an engine puts in by itself: they continue a turn and never begin one.
@@ -15,9 +16,6 @@ const SYNTHETIC: [&str; 5] = [
     "The user sent a new message while you were working",
     "[Request interrupted by user",
 ];
-
-/// Begins the text by which Claude Code asks for a summary of the conversation.
-const SUMMARY: &str = "Your task is to create a detailed summary";
 
 /// What a request says, as far as a script needs it.
 #[derive(Debug)]
@@ -38,8 +36,12 @@ pub(super) enum Asks {
         /// Results of tool calls since the prompt, oldest first.
         results: Vec<(Place, String)>,
     },
-    /// A summary of a conversation that grew too long; the prompt that it holds, if any.
-    Summary(Option<Mail>),
+    /// A summary of a conversation that grew too long: its message, if it has one, and the results
+    /// since.
+    Summary {
+        mail: Option<Mail>,
+        results: Vec<(Place, String)>,
+    },
 }
 
 /// How the engine wants the answer.
@@ -92,22 +94,29 @@ impl Conversation {
 fn asks(agent: &str, messages: &[Message]) -> Asks {
     let users = messages.iter().enumerate();
     let users = users.filter(|(_, message)| message.role == "user");
-    let prompts: Vec<(usize, String)> = users
+    let mut prompts: Vec<(usize, String)> = users
         .filter_map(|(at, message)| prompt(&message.content).map(|text| (at, text)))
         .collect();
-    let Some((at, text)) = prompts.last() else {
-        return Asks::Summary(None);
-    };
-    let mail = Mail::find(text);
-    if mail.is_none() && text.contains(SUMMARY) {
-        return Asks::Summary(prompts.iter().rev().find_map(|(_, text)| Mail::find(text)));
+    let asked = prompts
+        .last()
+        .is_some_and(|(_, text)| summary::is_asked(text));
+    if asked {
+        prompts.pop();
     }
+    let Some((at, text)) = prompts.last() else {
+        let (mail, results) = (None, Vec::new());
+        return Asks::Summary { mail, results };
+    };
+    let (text, mut results) = summary::read(text);
     let behind = messages.iter().skip(at + 1);
-    Asks::Answer {
-        incoming: incoming(agent, mail, text, prompts.len()),
-        results: behind
-            .flat_map(|message| results(&message.content))
-            .collect(),
+    results.extend(behind.flat_map(|message| results_in(&message.content)));
+    let mail = Mail::find(text);
+    match asked {
+        true => Asks::Summary { mail, results },
+        false => Asks::Answer {
+            incoming: incoming(agent, mail, text, prompts.len()),
+            results,
+        },
     }
 }
 
@@ -150,7 +159,7 @@ fn text_of(block: &Value) -> Option<&str> {
 }
 
 /// The results of our tool calls in one message.
-fn results(content: &Content) -> Vec<(Place, String)> {
+fn results_in(content: &Content) -> Vec<(Place, String)> {
     let Content::Blocks(blocks) = content else {
         return Vec::new();
     };

@@ -9,6 +9,7 @@ mod answer;
 mod conversation;
 mod events;
 mod server;
+mod summary;
 mod tools;
 
 pub(in crate::gateway) use server::Cut;
