@@ -17,6 +17,7 @@ mod detach;
 mod docker_engine;
 mod doctor;
 mod down;
+mod engine;
 mod error;
 mod escape;
 mod event_line;

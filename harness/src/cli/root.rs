@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CliError, Ctx, agent, backup, completions, dead, detach, doctor, down, inbox, logs, mcp,
-    message, restore, send, serve, status, up, wake, watch,
+    CliError, Ctx, agent, backup, completions, dead, detach, doctor, down, engine, inbox, logs,
+    mcp, message, restore, send, serve, status, up, wake, watch,
 };
 
 /// A hive of AI agents that can be left running.
@@ -36,6 +36,7 @@ pub enum Command {
     Watch(watch::Args),
     Wake(wake::Args),
     Backup(backup::Args),
+    Engine(engine::Args),
     Restore(restore::Args),
     Completions(completions::Args),
     Serve(serve::Args),
@@ -66,6 +67,7 @@ impl Cli {
             Command::Watch(args) => watch::run(args, ctx).await,
             Command::Wake(args) => wake::run(args, ctx).await,
             Command::Backup(args) => backup::run(args, ctx).await,
+            Command::Engine(args) => engine::run(args, ctx).await,
             Command::Restore(args) => restore::run(&args, &ctx),
             Command::Completions(args) => completions::run(&args),
             Command::Serve(args) => serve::run(args, ctx).await,

@@ -41,6 +41,34 @@ pub fn newest(engines: &Path, name: &str) -> Option<Installed> {
     versions(engines, name).into_iter().next()
 }
 
+/// Names of the engines that have a directory, in alphabetical order.
+#[must_use]
+pub fn names(engines: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(engines) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Where the SHA-256 of a program is recorded, in the format of sha256sum(1).
+#[must_use]
+pub fn checksum_path(program: &Path) -> PathBuf {
+    program.with_extension("sha256")
+}
+
+/// The recorded SHA-256 of a program, in hexadecimal.
+#[must_use]
+pub fn recorded_sha256(program: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(checksum_path(program)).ok()?;
+    text.split_whitespace().next().map(str::to_owned)
+}
+
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path)
         .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::error::InstallError;
-use crate::engine::installed::{Installed, versions};
+use crate::engine::installed::{Installed, checksum_path, versions};
 
 /// Beginning of the names of directories in which something is being made.
 const PARTIAL: &str = ".partial-";
@@ -103,11 +103,6 @@ impl Shelf {
         }
         Ok(())
     }
-}
-
-/// Where the SHA-256 of a program is recorded, in the format of sha256sum(1).
-pub(super) fn checksum_path(program: &Path) -> PathBuf {
-    program.with_extension("sha256")
 }
 
 /// Readable by all and writable by nobody else, under any umask.
