@@ -6,10 +6,12 @@
 //! - [`daemon`], [`docker`], [`strace`]: processes, containers and system calls from outside;
 //!   [`proxy`]: a socket that can be cut
 //! - [`ledger`]: what was promised and what came of it; [`load`]: senders and a receiver that fill it
+//! - [`claude`]: the real engine on a bench, without a broker
 //! - [`wait`]: deadlines; [`normalise`]: comparable output; [`programs`]: where the programs lie
 //! - [`tidy`]: rules about the source text
 
 pub mod builder;
+pub mod claude;
 pub mod client;
 pub mod command;
 pub mod daemon;

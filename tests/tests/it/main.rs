@@ -1,3 +1,6 @@
 //! The one binary of the tests that need whole programs; each file is one feature.
 
+mod claude_faults;
+mod claude_process;
+mod claude_turns;
 mod tidy;
