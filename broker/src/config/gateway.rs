@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use hive_proto::script::Script;
-use reqwest::Url;
 use toml::Table;
 
 use super::fields::Fields;
-use crate::gateway::{Credential, KeyHeader, Limits, Settings, Target};
+use crate::gateway::{Credential, KeyHeader, Limits, Settings, Target, Url};
 
 /// The provider that claude itself calls when nothing else is configured.
 const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";

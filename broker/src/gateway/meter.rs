@@ -7,6 +7,9 @@ const LINE_BYTES: usize = 256 * 1024;
 /// Longest whole JSON answer that is looked at.
 const JSON_BYTES: usize = 4 * 1024 * 1024;
 
+/// What is kept of a model's name.
+const MODEL_CHARS: usize = 128;
+
 /// Tokens of one model call, as the upstream counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
@@ -148,7 +151,9 @@ impl Meter {
             Some(message) => (message.model, message.usage),
             None => (known.model, known.usage),
         };
-        self.model = model.unwrap_or_else(|| std::mem::take(&mut self.model));
+        if let Some(model) = model {
+            self.model = model.chars().take(MODEL_CHARS).collect();
+        }
         let Some(usage) = usage else { return };
         let tokens = &mut self.tokens;
         for (count, seen) in [

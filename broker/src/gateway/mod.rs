@@ -10,6 +10,7 @@
 //!
 //! - [`serve_agent`]: HTTP on one agent's socket, with its bounds
 //! - [`Gateway`]: routes a call, shared by all agents
+//! - [`recorder`]: one event a model call
 //! - [`scripted`]: the Messages API played from a script
 
 mod body;
@@ -18,6 +19,7 @@ mod door;
 mod headers;
 mod meter;
 mod metered;
+mod record;
 mod refuse;
 mod routes;
 pub mod scripted;
@@ -28,5 +30,8 @@ mod upstream;
 pub use door::{Caller, Gateway, GatewayError};
 pub use meter::Tokens;
 pub use metered::{Ended, ModelCall, UsageSink};
+pub use record::recorder;
+/// An absolute URL, as [`Target`] takes it.
+pub use reqwest::Url;
 pub use serve::serve_agent;
 pub use settings::{Credential, KeyHeader, Limits, Settings, Target};

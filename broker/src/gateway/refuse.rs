@@ -10,11 +10,13 @@ use super::body::{Body, whole};
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
     #[error(
-        "hive has no model key: set `credential` under [gateway] in hive.toml (or \
-         ANTHROPIC_API_KEY in hived's environment)"
+        "hive has no model key: set key_env, key_file or key_command under [gateway] in hive.toml, \
+         or ANTHROPIC_API_KEY in hived's environment"
     )]
     NoKey,
-    #[error("hive cannot read the model key named by `credential` under [gateway] in hive.toml")]
+    #[error(
+        "hive cannot read the model key that [gateway] in hive.toml names; hived's log says why"
+    )]
     KeyUnreadable,
     #[error("the gateway of hive forwards model calls only; there is no network here")]
     NoEgress,

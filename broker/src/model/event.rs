@@ -71,6 +71,8 @@ kinds! {
     AgentRemoved = "agent.removed", Semantic;
     /// The shown state has changed.
     AgentState = "agent.state", Stream;
+    /// The gateway answered a model call.
+    ModelCall = "model.call", Stream;
 }
 
 #[cfg(test)]

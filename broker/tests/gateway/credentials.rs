@@ -64,7 +64,7 @@ async fn without_a_key_the_answer_says_what_to_set() {
             (401, "authentication_error")
         );
         assert!(answer.body.contains("hive.toml"), "{answer:?}");
-        assert!(answer.body.contains("credential"), "{answer:?}");
+        assert!(answer.body.contains("key_file"), "{answer:?}");
     }
     assert!(upstream.untouched().await);
 }

@@ -1,7 +1,13 @@
 //! What is reported of a call.
 
-use hive_proto::ids::AgentId;
-use hived::gateway::{Ended, ModelCall, Tokens};
+use futures::StreamExt;
+use hive_proto::ids::{AgentId, EventSeq, UnixMs};
+use hived::clock::Clock;
+use hived::events::{Events, Since};
+use hived::gateway::{Ended, ModelCall, Tokens, recorder};
+use hived::shutdown::Tasks;
+use hived::store::Store;
+use serde_json::json;
 
 use crate::kit::{Door, Upstream, soon};
 
@@ -91,4 +97,41 @@ async fn errors_are_reported_without_tokens() {
     assert_eq!(door.post("{}").await.status, 401);
     let call = reported(&door).await;
     assert_eq!((call.status, call.tokens), (401, Tokens::default()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_recorded_as_events() {
+    let home = tempfile::tempdir().unwrap();
+    let (clock, tasks) = (Clock::system(), Tasks::default());
+    let store = Store::open(home.path(), clock, tasks.clone()).unwrap();
+    let sink = recorder(store.clone(), &tasks);
+    let mut watch = Events::new(store, tasks.clone())
+        .watch(Since::After(EventSeq(0)), String::new())
+        .await
+        .unwrap();
+    let tokens = Tokens {
+        input: 1,
+        output: 2,
+        cache_read: 3,
+        cache_write: 4,
+    };
+    sink(ModelCall {
+        agent: AgentId(7),
+        model: "m".to_owned(),
+        tokens,
+        status: 200,
+        ended: Ended::CutByAgent,
+        at: UnixMs(5),
+    });
+    let event = soon("the event", watch.next()).await.unwrap().unwrap();
+    assert_eq!(event.kind, "model.call");
+    let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();
+    assert_eq!(
+        data,
+        json!({
+            "model": "m", "status": 200, "ended": "cut_by_agent", "began_at_ms": 5,
+            "input_tokens": 1, "output_tokens": 2, "cache_read_tokens": 3, "cache_write_tokens": 4,
+        })
+    );
+    tasks.drain(std::future::pending()).await;
 }
