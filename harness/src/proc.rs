@@ -30,6 +30,8 @@ static WAITED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 struct Seen {
     pid: u32,
     parent: u32,
+    /// Process group.
+    group: u32,
     /// In clock ticks since boot: with the pid it names a process for good.
     started: u64,
     zombie: bool,
@@ -92,30 +94,23 @@ impl Drop for Group {
 /// Ends `pid` and every descendant it has now: TERM, then KILL after `grace` (at once when zero).
 /// Gives the number of processes it found.
 pub async fn kill_tree(pid: u32, grace: Duration) -> usize {
-    let all = processes();
-    let mut tree = below(&all, pid, &[]);
-    tree.extend(all.iter().filter(|seen| seen.pid == pid && !seen.zombie));
-    if tree.is_empty() {
+    // In a container 0 is the parent of everything and 1 is its init.
+    if pid <= 1 || pid == std::process::id() {
         return 0;
     }
+    let all = processes();
+    let Some(root) = all.iter().find(|seen| seen.pid == pid).copied() else {
+        return 0;
+    };
+    let mut tree = belonging(&all, &root, &[]);
+    let found = tree.len();
     if !grace.is_zero() {
         signal_all(&tree, Signal::TERM);
-        gone(&tree, grace).await;
+        gone(&root, &tree, grace).await;
     }
-    // Whatever was forked meanwhile hangs below one of the tree or, orphaned, below this process;
-    // the latter is for `end_strays`.
     let deadline = Instant::now() + KILL_WAIT;
-    let found = tree.len();
     loop {
-        let all = processes();
-        let mut left: Vec<Seen> = tree
-            .iter()
-            .filter(|seen| alive(&all, seen))
-            .copied()
-            .collect();
-        for root in left.clone() {
-            left.extend(below(&all, root.pid, &[]));
-        }
+        let left = belonging(&processes(), &root, &tree);
         if left.is_empty() || Instant::now() > deadline {
             break;
         }
@@ -196,21 +191,35 @@ fn below(all: &[Seen], root: u32, keep: &[u32]) -> Vec<Seen> {
     found
 }
 
-/// Waits until none of `tree` lives, at most `limit`.
-async fn gone(tree: &[Seen], limit: Duration) {
+/// What lives of a tree: the root, what hangs below it or below one of the `known` members, and its
+/// group, which also holds what a member forked while it died. Parents come before children: a parent
+/// that is still alive could fork again.
+fn belonging(all: &[Seen], root: &Seen, known: &[Seen]) -> Vec<Seen> {
+    let leads = root.group == root.pid;
+    let mut found: Vec<Seen> = Vec::new();
+    for seen in all {
+        let same = |other: &Seen| other.pid == seen.pid && other.started == seen.started;
+        let in_group = leads && seen.group == root.pid && seen.started >= root.started;
+        if same(root) || in_group || known.iter().any(same) {
+            found.push(*seen);
+            found.extend(below(all, seen.pid, &[]));
+        }
+    }
+    found.retain(|seen| !seen.zombie);
+    let mut once = BTreeSet::new();
+    found.retain(|seen| once.insert(seen.pid));
+    found
+}
+
+/// Waits until nothing of a tree lives, at most `limit`.
+async fn gone(root: &Seen, tree: &[Seen], limit: Duration) {
     let deadline = Instant::now() + limit;
     while Instant::now() < deadline {
-        let all = processes();
-        if !tree.iter().any(|seen| alive(&all, seen)) {
+        if belonging(&processes(), root, tree).is_empty() {
             return;
         }
         tokio::time::sleep(LOOK).await;
     }
-}
-
-fn alive(all: &[Seen], seen: &Seen) -> bool {
-    all.iter()
-        .any(|now| now.pid == seen.pid && now.started == seen.started && !now.zombie)
 }
 
 fn signal_all(tree: &[Seen], signal: Signal) {
@@ -253,6 +262,7 @@ fn parse(pid: u32, stat: &str) -> Option<Seen> {
     Some(Seen {
         pid,
         parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
         started: fields.get(19)?.parse().ok()?,
         zombie: matches!(state, "Z" | "X" | "x"),
     })
@@ -268,12 +278,13 @@ fn waited() -> MutexGuard<'static, BTreeSet<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, below, parse};
+    use super::{Seen, belonging, below, parse};
 
     fn seen(pid: u32, parent: u32) -> Seen {
         Seen {
             pid,
             parent,
+            group: parent,
             started: 1,
             zombie: false,
         }
@@ -281,12 +292,13 @@ mod tests {
 
     #[test]
     fn a_hostile_name_does_not_shift_the_fields() {
-        let stat = "7 (a) R 1 (b)) S 3 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        let stat = "7 (a) R 1 (b)) S 3 6 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0";
         assert_eq!(
             parse(7, stat),
             Some(Seen {
                 pid: 7,
                 parent: 3,
+                group: 6,
                 started: 4711,
                 zombie: false
             })
@@ -305,5 +317,31 @@ mod tests {
         assert_eq!(pids(&[]), [2, 3, 4]);
         assert_eq!(pids(&[2]), [3, 4]);
         assert_eq!(pids(&[3]), [2, 4]);
+    }
+    #[test]
+    fn a_tree_holds_its_group_and_what_its_members_left() {
+        let in_group = |pid, parent, group| Seen {
+            group,
+            ..seen(pid, parent)
+        };
+        // 10 leads; 11 is its child; 12 was forked by a member that is gone; 13 left the group and is
+        // known; 14 hangs below 13; 15 is a stranger.
+        let all = [
+            in_group(10, 1, 10),
+            in_group(11, 10, 10),
+            in_group(12, 1, 10),
+            in_group(13, 1, 13),
+            in_group(14, 13, 13),
+            in_group(15, 1, 15),
+        ];
+        let pids = |known: &[Seen]| {
+            let found = belonging(&all, &all[0], known);
+            let mut pids: Vec<u32> = found.iter().map(|seen| seen.pid).collect();
+            assert_eq!(pids[0], 10);
+            pids.sort_unstable();
+            pids
+        };
+        assert_eq!(pids(&[]), [10, 11, 12]);
+        assert_eq!(pids(&[all[3]]), [10, 11, 12, 13, 14]);
     }
 }

@@ -10,5 +10,6 @@ mod fake;
 mod forwarder;
 mod harness;
 mod mcp;
+mod proc;
 mod serve;
 mod session;
