@@ -1,5 +1,6 @@
 //! hived, the broker: see ARCHITECTURE.md for the map.
 
+pub mod agents;
 pub mod bind;
 pub mod clock;
 pub mod config;

@@ -3,11 +3,13 @@
 //! They run on a period and on a nudge; a retry is the next run. `hive status` shows the last result
 //! of each.
 
+mod containers;
 mod driver;
 mod leases;
 mod retention;
 mod stalled;
 
+pub use containers::Containers;
 pub use driver::{Last, Reconcilers, Status};
 pub use leases::Leases;
 pub use retention::Retention;

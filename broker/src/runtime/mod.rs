@@ -2,6 +2,7 @@
 //!
 //! "Cannot be asked" is an error of its own ([`RuntimeError::Unavailable`]) and never means "gone".
 
+mod connect;
 mod digest;
 mod process;
 
@@ -13,6 +14,8 @@ use hive_proto::ids::AgentId;
 use hive_proto::name::AgentName;
 
 pub(crate) use digest::digest;
+
+pub use connect::{ConnectError, connect};
 pub use process::{Process, Trust};
 
 /// Everything needed to create one agent's container or process.
@@ -22,6 +25,8 @@ pub struct Spec {
     pub name: AgentName,
     /// What runs its turns; `process` refuses real ones unless it is trusted.
     pub engine: String,
+    /// Uid and gid of everything in it; the mounted directories belong to it. Ignored by `process`.
+    pub uid: u32,
     /// Image reference; ignored by `process`.
     pub image: String,
     /// The static `hive` binary on the host.
@@ -77,6 +82,8 @@ pub struct Instance {
     pub status: Status,
     /// Hash of the spec it was made from; another hash is drift (`needs_update`).
     pub spec_hash: String,
+    /// The `hive` that it runs, where that is a copy kept for it.
+    pub hive: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

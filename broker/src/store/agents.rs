@@ -78,12 +78,14 @@ pub struct AgentRow {
     pub failed: String,
     pub created_at: UnixMs,
     pub removed_at: Option<UnixMs>,
+    /// Removed with everything it had.
+    pub purged: bool,
 }
 
 const COLUMNS: &str =
     "id, name, role, parent_id, desired, paused, engine, model, image, role_prompt,
     script, config_sha, spec_hash, runtime_id, status_text, status_at, restarts, failed, created_at,
-    removed_at";
+    removed_at, purged";
 
 // === impl Desired ===
 
@@ -440,5 +442,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<AgentRow> {
         failed: row.get(17)?,
         created_at: UnixMs(row.get(18)?),
         removed_at: row.get::<_, Option<i64>>(19)?.map(UnixMs),
+        purged: row.get(20)?,
     })
 }

@@ -105,6 +105,7 @@ impl Table {
             agent_id: entry.agent_id,
             status: entry.status(),
             spec_hash: entry.hash.clone(),
+            hive: None,
         };
         self.0.iter().map(instance).collect()
     }

@@ -1,0 +1,315 @@
+//! The driver's steps: each does one thing in the runtime and records it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hive_proto::ids::UnixMs;
+use tracing::{info, warn};
+
+use super::fleet::{Handle, Memory};
+use super::service::Inner;
+use super::{Haste, driver, spec};
+use crate::model::agent::{Cause, Held};
+use crate::model::outcome::Loss;
+use crate::model::shown::Operation;
+use crate::runtime::{RuntimeError, Spec};
+use crate::settle;
+use crate::sockets::SocketsError;
+use crate::store::agents::{self as table, AgentRow, Desired};
+use crate::store::{Recipient, StoreError};
+
+/// The engine that has no memory of what it was doing.
+const SCRIPTED: &str = "scripted";
+const KICK: &str = "You were just restarted by hive. /state and your session are intact: look at what you were doing and go on.";
+
+/// Why a step did not work, by what follows.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Tried again in a moment.
+    Passing(String),
+    /// Never by itself: only a person can help.
+    Final(String),
+    /// The runtime cannot be asked: wait until it can.
+    Unknown,
+    Store(StoreError),
+}
+
+/// Sets the operation for as long as it lives; a step that is cut off ends it, too.
+struct Busy<'a> {
+    handle: &'a Handle,
+    inner: &'a Inner,
+}
+
+// === impl Busy ===
+
+impl<'a> Busy<'a> {
+    fn begin(inner: &'a Inner, handle: &'a Handle, operation: Operation) -> Self {
+        handle.memory().operation = operation;
+        inner.look_soon();
+        Self { handle, inner }
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        {
+            let mut memory = self.handle.memory();
+            memory.operation = Operation::None;
+            memory.acted_at = self.inner.clock.monotonic();
+        }
+        self.inner.look_soon();
+    }
+}
+
+// === impl Failure ===
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// What a runtime's error means for the agent, and what is then known of it.
+fn judge(handle: &Handle, now: UnixMs, error: RuntimeError) -> Failure {
+    let mut memory = handle.memory();
+    match error {
+        RuntimeError::Unavailable { .. } => {
+            memory.held = Held::Unknown;
+            memory.detail = error.to_string();
+            Failure::Unknown
+        }
+        RuntimeError::NoImage(_) | RuntimeError::Refused(_) | RuntimeError::NameTaken(_) => {
+            Failure::Final(error.to_string())
+        }
+        RuntimeError::NotFound(_) => {
+            forget(&mut memory);
+            Failure::Passing(error.to_string())
+        }
+        RuntimeError::Failed(why) => {
+            memory.detail.clone_from(&why);
+            memory.cause = Cause::Died { at: now };
+            Failure::Passing(why)
+        }
+    }
+}
+
+fn forget(memory: &mut Memory) {
+    memory.held = Held::Absent;
+    memory.runtime_id.clear();
+    memory.spec_hash.clear();
+    memory.hive = None;
+}
+
+/// Opens the sockets of an agent that runs or is to run, closes those of one that is at rest.
+pub(super) async fn attend_sockets(
+    inner: &Inner,
+    handle: &Handle,
+    row: &AgentRow,
+) -> Result<(), SocketsError> {
+    let held = handle.memory().held;
+    if driver::is_served(driver::goal(row), held) {
+        return inner.sockets.open(row.id, &row.name).await;
+    }
+    if held != Held::Unknown && !inner.fleet.is_name_busy(handle) {
+        inner.sockets.close(&row.name).await;
+    }
+    Ok(())
+}
+
+pub(super) async fn create(
+    inner: &Inner,
+    handle: &Handle,
+    row: &AgentRow,
+    spec: &Spec,
+) -> Result<(), Failure> {
+    let _busy = Busy::begin(inner, handle, Operation::Starting);
+    spec::make_directories(&inner.settings, row)
+        .map_err(|error| Failure::Final(format!("its directories cannot be made: {error}")))?;
+    let created = inner.runtime.create(spec).await;
+    let id = created.map_err(|error| judge(handle, inner.clock.now(), error))?;
+    let hash = inner.runtime.spec_hash(spec);
+    {
+        let mut memory = handle.memory();
+        memory.held = Held::Made;
+        memory.runtime_id.clone_from(&id);
+        memory.spec_hash.clone_from(&hash);
+        memory.hive = inner.runtime.isolated().then(|| spec.hive.clone());
+    }
+    record_instance(inner, handle, id, hash).await
+}
+
+pub(super) async fn start(
+    inner: &Inner,
+    handle: &Handle,
+    row: &AgentRow,
+    counted: Option<Vec<UnixMs>>,
+) -> Result<(), Failure> {
+    let busy = Busy::begin(inner, handle, Operation::Starting);
+    // Made anew each time: what lies below the socket directory does not survive a reboot.
+    spec::make_directories(&inner.settings, row)
+        .map_err(|error| Failure::Final(format!("its directories cannot be made: {error}")))?;
+    let (id, cause, why) = {
+        let memory = handle.memory();
+        (
+            memory.runtime_id.clone(),
+            memory.cause,
+            memory.detail.clone(),
+        )
+    };
+    record_start(inner, row, cause, counted, why).await?;
+    let started = inner.runtime.start(&id).await;
+    started.map_err(|error| judge(handle, inner.clock.now(), error))?;
+    {
+        let mut memory = handle.memory();
+        memory.held = Held::Running;
+        memory.cause = Cause::Fresh;
+        memory.detail.clear();
+        memory.running_since = inner.clock.monotonic();
+    }
+    drop(busy);
+    info!(agent.name = %row.name, "started");
+    Ok(())
+}
+
+/// In one transaction, before the start: that it is a restart, and the line that says so to the agent.
+/// A crash in between starts it without counting twice: the next broker begins afresh.
+async fn record_start(
+    inner: &Inner,
+    row: &AgentRow,
+    cause: Cause,
+    counted: Option<Vec<UnixMs>>,
+    why: String,
+) -> Result<(), StoreError> {
+    let kick = match cause {
+        Cause::Fresh | Cause::StoppedByHive => false,
+        Cause::RestartAsked | Cause::Died { .. } => row.engine != SCRIPTED,
+    };
+    if counted.is_none() && !kick {
+        return Ok(());
+    }
+    let id = row.id;
+    inner
+        .store
+        .write(move |tx| {
+            if let Some(counted) = &counted {
+                table::record_restart(tx, id, counted, &why)?;
+            }
+            if kick {
+                settle::post_system(tx, Recipient::Agent(id), KICK)?;
+            }
+            Ok(())
+        })
+        .await
+}
+
+pub(super) async fn stop(inner: &Inner, handle: &Handle) -> Result<(), Failure> {
+    let busy = Busy::begin(inner, handle, Operation::Stopping);
+    // Listens before it looks, so that haste that comes in between is not missed.
+    let hurried = handle.hurry.notified();
+    tokio::pin!(hurried);
+    hurried.as_mut().enable();
+    let (id, haste) = {
+        let memory = handle.memory();
+        (memory.runtime_id.clone(), memory.haste)
+    };
+    let grace = match haste {
+        Haste::Grace => inner.settings.grace,
+        Haste::Now => Duration::ZERO,
+    };
+    let stopped = tokio::select! {
+        stopped = inner.runtime.stop(&id, grace) => stopped,
+        () = hurried => inner.runtime.stop(&id, Duration::ZERO).await,
+    };
+    match stopped {
+        Ok(()) => {}
+        Err(RuntimeError::NotFound(_)) => forget(&mut handle.memory()),
+        Err(RuntimeError::Failed(why)) => return Err(Failure::Passing(why)),
+        Err(other) => return Err(judge(handle, inner.clock.now(), other)),
+    }
+    {
+        let mut memory = handle.memory();
+        if memory.held != Held::Absent {
+            memory.held = Held::Exited;
+        }
+        memory.haste = Haste::Grace;
+        memory.detail.clear();
+        memory.to_release = Some(Loss::Stopped);
+        if memory.cause != Cause::RestartAsked {
+            memory.cause = Cause::StoppedByHive;
+        }
+    }
+    drop(busy);
+    info!(agent.name = %handle.name, "stopped");
+    Ok(())
+}
+
+pub(super) async fn remove(inner: &Inner, handle: &Handle) -> Result<(), Failure> {
+    let _busy = Busy::begin(inner, handle, Operation::Stopping);
+    let id = handle.memory().runtime_id.clone();
+    let removed = inner.runtime.remove(&id).await;
+    removed.map_err(|error| judge(handle, inner.clock.now(), error))?;
+    forget(&mut handle.memory());
+    record_instance(inner, handle, String::new(), String::new()).await
+}
+
+async fn record_instance(
+    inner: &Inner,
+    handle: &Handle,
+    runtime_id: String,
+    hash: String,
+) -> Result<(), Failure> {
+    let id = handle.id;
+    let recorded = inner
+        .store
+        .write(move |tx| table::set_instance(tx, id, &runtime_id, &hash));
+    Ok(recorded.await?)
+}
+
+/// Records that only a person can start it again, and tells the operator.
+pub(super) async fn give_up(
+    inner: &Inner,
+    handle: &Handle,
+    row: &AgentRow,
+    why: &str,
+) -> Result<(), StoreError> {
+    warn!(agent.name = %row.name, %why, "gave up on the agent");
+    let (id, name, why) = (row.id, row.name.clone(), why.to_owned());
+    inner
+        .store
+        .write(move |tx| {
+            let living = table::get(tx.conn(), id)?;
+            let to_run = living.is_some_and(|row| {
+                row.removed_at.is_none() && row.failed.is_empty() && row.desired == Desired::Running
+            });
+            if !to_run {
+                return Ok(());
+            }
+            table::set_failed(tx, id, &why)?;
+            let body =
+                format!("{name} has failed: {why}. It stays down until `hive agent start {name}`.");
+            settle::post_system(tx, Recipient::Operator, &body)?;
+            Ok(())
+        })
+        .await?;
+    handle.memory().cause = Cause::Fresh;
+    inner.look_soon();
+    Ok(())
+}
+
+/// Nothing of a removed agent runs any more: its sockets go, and its files if it was purged.
+pub(super) async fn finish(inner: &Arc<Inner>, row: &AgentRow) -> Result<(), StoreError> {
+    inner.sockets.close(&row.name).await;
+    if !row.purged {
+        return Ok(());
+    }
+    let (settings, row) = (inner.settings.clone(), row.clone());
+    let name = row.name.clone();
+    let purged =
+        tokio::task::spawn_blocking(move || spec::purge_directories(&settings, &row)).await;
+    match purged {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => warn!(agent.name = %name, %error, "cannot delete what the agent had"),
+        Err(error) => warn!(agent.name = %name, %error, "deleting what the agent had was cut off"),
+    }
+    Ok(())
+}

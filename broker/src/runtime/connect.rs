@@ -1,0 +1,43 @@
+//! From configuration to a runtime. Nothing is asked of it yet: it may be away when hived starts.
+
+use std::sync::Arc;
+
+use super::{Process, Runtime, Trust};
+use crate::config::{RuntimeConfig, RuntimeKind};
+use crate::shutdown::Tasks;
+
+/// The runtime cannot even be addressed.
+#[derive(Debug, thiserror::Error)]
+#[error("the {runtime} runtime cannot be used: {why}")]
+pub struct ConnectError {
+    pub runtime: &'static str,
+    pub why: String,
+}
+
+/// The runtime that hive.toml names, for the hive of that id.
+///
+/// # Errors
+/// When its address is no address, or a thread cannot be made.
+pub fn connect(
+    config: &RuntimeConfig,
+    hive_id: &str,
+    tasks: &Tasks,
+) -> Result<Arc<dyn Runtime>, ConnectError> {
+    let fault = |why: String| ConnectError {
+        runtime: config.kind.word(),
+        why,
+    };
+    match config.kind {
+        RuntimeKind::Process => {
+            let trust = if config.process_trusted {
+                Trust::Everything
+            } else {
+                Trust::ScriptedOnly
+            };
+            let process = Process::new(hive_id.to_owned(), trust, tasks.clone())
+                .map_err(|error| fault(error.to_string()))?;
+            Ok(Arc::new(process))
+        }
+        RuntimeKind::Docker => Err(fault("it is not built in yet".into())),
+    }
+}
