@@ -8,12 +8,14 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
+use super::hive_toml::HiveToml;
+
 /// The whole exchange.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// `/info` of a large engine has some 10 KiB.
 const MOST: u64 = 4 * 1024 * 1024;
 
-/// Where the engine is, by `$DOCKER_HOST`.
+/// Where the engine is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DockerEngine {
     Local(PathBuf),
@@ -39,8 +41,15 @@ pub(super) enum AskError {
 // === impl DockerEngine ===
 
 impl DockerEngine {
+    /// The engine that hive.toml names, else `$DOCKER_HOST`, else the usual one.
+    pub(super) fn configured(config: &HiveToml) -> Self {
+        let host = config.docker_host().filter(|host| !host.is_empty());
+        let variable = || std::env::var("DOCKER_HOST").ok();
+        Self::named(host.map(str::to_owned).or_else(variable))
+    }
+
     /// The engine that `host` names; the usual socket without one.
-    pub(super) fn named(host: Option<String>) -> Self {
+    fn named(host: Option<String>) -> Self {
         let Some(host) = host.filter(|host| !host.is_empty()) else {
             return Self::Local(PathBuf::from("/var/run/docker.sock"));
         };

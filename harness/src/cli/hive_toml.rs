@@ -48,7 +48,19 @@ impl HiveToml {
 
     /// `docker` or `process`, if it is set.
     pub(super) fn runtime(&self) -> Option<&str> {
-        self.text("runtime")
+        self.text("runtime.kind")
+    }
+
+    /// The Docker engine's address, if it is set.
+    pub(super) fn docker_host(&self) -> Option<&str> {
+        self.text("runtime.docker.host")
+    }
+
+    /// Whether engines may run without isolation.
+    pub(super) fn trusts_process(&self) -> bool {
+        self.at("runtime.process.trusted")
+            .and_then(toml::Value::as_bool)
+            .unwrap_or(false)
     }
 
     pub(super) fn image(&self) -> &str {
@@ -60,27 +72,28 @@ impl HiveToml {
         self.text("agent.engine")
     }
 
+    /// The `hive` that is mounted into containers, if it is set.
+    pub(super) fn hive_binary(&self) -> Option<&str> {
+        self.text("agent.hive_binary")
+    }
+
     /// Where the model's key comes from, in words without the key.
     pub(super) fn credential(&self) -> Option<String> {
-        let credential = self.at("gateway.credential")?.as_table()?;
-        let (kind, value) = credential.iter().next()?;
-        Some(match (kind.as_str(), value.as_str()) {
-            ("env", Some(name)) => format!("variable {name}"),
-            ("file", Some(path)) => format!("file {path}"),
-            _ => kind.clone(),
-        })
+        let gateway = self.at("gateway")?;
+        if let Some(name) = gateway.get("key_env").and_then(toml::Value::as_str) {
+            return Some(format!("variable {name}"));
+        }
+        if let Some(path) = gateway.get("key_file").and_then(toml::Value::as_str) {
+            return Some(format!("file {path}"));
+        }
+        gateway
+            .get("key_command")
+            .map(|_| "the command in hive.toml".to_owned())
     }
 
     /// Whether model calls are answered from a script.
     pub(super) fn rehearsal(&self) -> bool {
         self.at("gateway.scripted").is_some()
-    }
-
-    /// Whether engines may run without isolation.
-    pub(super) fn trusts_process(&self) -> bool {
-        self.at("runtime_process.trusted")
-            .and_then(toml::Value::as_bool)
-            .unwrap_or(false)
     }
 
     fn text(&self, path: &str) -> Option<&str> {
@@ -123,11 +136,12 @@ mod tests {
     #[test]
     fn what_is_set_is_found() {
         let file = read(
-            "runtime = \"docker\"\n[agent]\nimage = \"mine:1\"\n[gateway]\ncredential = { env = \"KEY\" }\n",
+            "[runtime]\nkind = \"docker\"\nprocess.trusted = true\n[agent]\nimage = \"mine:1\"\n[gateway]\nkey_env = \"KEY\"\n",
         );
         assert_eq!(file.runtime(), Some("docker"));
         assert_eq!(file.image(), "mine:1");
         assert_eq!(file.credential().as_deref(), Some("variable KEY"));
+        assert!(file.trusts_process());
         assert!(!file.rehearsal());
     }
 
@@ -137,7 +151,7 @@ mod tests {
         let none = HiveToml::read(dir.path()).unwrap();
         assert!(!none.exists);
         assert_eq!(none.image(), "hive-agent:latest");
-        std::fs::write(dir.path().join("hive.toml"), "runtime = ").unwrap();
+        std::fs::write(dir.path().join("hive.toml"), "[runtime").unwrap();
         let error = HiveToml::read(dir.path()).unwrap_err();
         assert!(
             error.to_string().contains("hive.toml is not TOML"),

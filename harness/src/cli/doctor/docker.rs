@@ -1,15 +1,18 @@
 //! The Docker side: the engine, what of it is not supported yet, the image, the static hive.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::super::docker_engine::{AskError, DockerEngine};
+use super::super::programs;
 use super::{Check, Patient, elf};
 
 /// Docker Engine 20.10.
 const OLDEST_API: (u64, u64) = (1, 41);
 
 pub(super) async fn examine(patient: &Patient) -> Vec<Check> {
-    let engine = DockerEngine::named(std::env::var("DOCKER_HOST").ok());
+    let engine = DockerEngine::configured(&patient.config);
     let version = match engine.ask("/version").await {
         Ok(version) => version,
         Err(error) => return vec![unreachable(patient, &error)],
@@ -124,7 +127,7 @@ async fn image(patient: &Patient, engine: &DockerEngine) -> Check {
 /// It is mounted into images that have another C library, or none.
 fn static_hive(patient: &Patient) -> Check {
     let name = "hive program";
-    let verdict = std::env::current_exe().and_then(|path| {
+    let verdict = mounted_hive(patient).and_then(|path| {
         let linkage = elf::linkage(&path)?;
         Ok((path.display().to_string(), linkage))
     });
@@ -142,6 +145,20 @@ fn static_hive(patient: &Patient) -> Check {
             "`make install` builds a static one",
         ),
         Err(error) => Check::warn(name, format!("cannot be read: {error}"), "install it again"),
+    }
+}
+
+/// The one that hived mounts: what hive.toml names, else the one beside hived, else this one.
+fn mounted_hive(patient: &Patient) -> std::io::Result<PathBuf> {
+    if let Some(path) = patient.config.hive_binary() {
+        return Ok(PathBuf::from(path));
+    }
+    let beside = programs::hived()
+        .map(|hived| hived.with_file_name("hive"))
+        .filter(|hive| hive.exists());
+    match beside {
+        Some(path) => Ok(path),
+        None => std::env::current_exe(),
     }
 }
 

@@ -37,10 +37,8 @@ fn model_key(patient: &Patient, rehearsal: bool) -> Check {
         Some(place) => Check::ok(name, format!("from {place}")),
         None => Check::warn(
             name,
-            format!("neither {KEY_VARIABLE} in this shell nor gateway.credential in hive.toml"),
-            format!(
-                "set {KEY_VARIABLE} where hived is started, or gateway.credential in hive.toml"
-            ),
+            format!("neither {KEY_VARIABLE} in this shell nor a key in hive.toml"),
+            format!("set {KEY_VARIABLE} where hived is started, or gateway.key_file in hive.toml"),
         ),
     }
 }

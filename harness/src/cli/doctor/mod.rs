@@ -46,7 +46,8 @@ impl Patient {
     fn uses_docker(&self) -> bool {
         match &self.status {
             Ok(status) => status.runtime == "docker",
-            Err(_) => self.config.runtime() != Some("process"),
+            // hived's own default is docker; a hive that was never started has chosen nothing yet.
+            Err(_) => self.config.exists && self.config.runtime() != Some("process"),
         }
     }
 

@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
-use hive_proto::v1::HiveStatus;
-
+use super::super::CliError;
 use super::super::docker_engine::DockerEngine;
 use super::super::hive_toml::HiveToml;
-use super::super::{CliError, Ctx};
 use super::{EngineArg, RuntimeArg};
 use crate::engine::installed;
 
 /// Said whenever agents run as plain processes.
 pub(super) const UNISOLATED: &str = "NO ISOLATION: the process runtime runs agents as plain processes of this user, with its files \
      and its network; for real agents use a Docker engine";
+
+/// Said when claude is to work for a daemon that was started before.
+pub(super) const ENVIRONMENT: &str = "hived was running already: a key in this shell's environment reaches it only by `hive down` and \
+     `hive up`";
 
 /// The variable with the model's key.
 pub(in super::super) const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
@@ -29,6 +31,13 @@ pub(super) struct RuntimeChoice {
 pub(super) struct EngineChoice {
     pub(super) engine: EngineArg,
     pub(super) why: String,
+}
+
+/// What keeps an agent from the rest of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isolation {
+    Container,
+    None,
 }
 
 /// What was found about running the real engine.
@@ -52,7 +61,7 @@ pub(super) async fn runtime(asked: Option<RuntimeArg>, config: &HiveToml) -> Run
     if let Some(runtime) = said {
         return RuntimeChoice { runtime, why: None };
     }
-    let docker = DockerEngine::named(std::env::var("DOCKER_HOST").ok());
+    let docker = DockerEngine::configured(config);
     let image = config.image();
     let (runtime, why) = match docker.has_image(image).await {
         Ok(true) => (
@@ -79,14 +88,14 @@ pub(super) async fn runtime(asked: Option<RuntimeArg>, config: &HiveToml) -> Run
 /// The one that was asked for, else the configured one, else claude where it can work.
 pub(super) fn engine(
     asked: Option<EngineArg>,
-    status: &HiveStatus,
-    ctx: &Ctx,
+    isolation: Isolation,
+    config: &HiveToml,
+    home: &Path,
 ) -> Result<EngineChoice, CliError> {
-    let config = HiveToml::read(&ctx.home)?;
     let facts = EngineFacts {
-        claude: claude(&ctx.home),
-        key: key(&config, |name| std::env::var(name).ok()),
-        allowed: !status.unisolated || config.trusts_process(),
+        claude: claude(home),
+        key: key(config, |name| std::env::var(name).ok()),
+        allowed: isolation == Isolation::Container || config.trusts_process(),
     };
     let said = asked.or_else(|| match config.engine() {
         Some("claude") => Some(EngineArg::Claude),
@@ -128,10 +137,10 @@ fn decide(said: Option<EngineArg>, facts: &EngineFacts) -> Result<EngineChoice, 
         (Some(EngineArg::Claude), Some(_), _) if !facts.allowed => Err(CliError::failed(
             "the process runtime isolates nothing, so it runs the scripted engine only",
         )
-        .with_hint("use a Docker engine, or accept the risk in hive.toml (docs/hive-toml.md, `trusted`)")),
+        .with_hint("use a Docker engine, or accept the risk with process.trusted under [runtime] in hive.toml")),
         (Some(EngineArg::Claude), Some(version), None) => choice(
             EngineArg::Claude,
-            format!("claude {version}, but no model key: agents will show `needs_login`; set {KEY_VARIABLE} for hived, or gateway.credential in hive.toml"),
+            format!("claude {version}, but no model key: agents will show `needs_login`; set {KEY_VARIABLE} for hived, or gateway.key_file in hive.toml"),
         ),
         (_, Some(version), Some(key)) if facts.allowed => choice(
             EngineArg::Claude,
@@ -139,7 +148,7 @@ fn decide(said: Option<EngineArg>, facts: &EngineFacts) -> Result<EngineChoice, 
         ),
         (None, _, None) => choice(
             EngineArg::Scripted,
-            format!("no model key ({KEY_VARIABLE}, or gateway.credential in hive.toml): the scripted engine plays a story, no model is asked"),
+            format!("no model key ({KEY_VARIABLE}, or gateway.key_file in hive.toml): the scripted engine plays a story, no model is asked"),
         ),
         (None, None, Some(_)) => choice(
             EngineArg::Scripted,

@@ -42,11 +42,16 @@ impl Crew {
 }
 
 /// Creates who is missing and starts whom `hive down --agents` stopped.
-pub(super) async fn muster(ctx: &Ctx, engine: EngineArg) -> Result<Crew, CliError> {
+pub(super) async fn muster(
+    ctx: &Ctx,
+    asked: Option<EngineArg>,
+    engine: EngineArg,
+) -> Result<Crew, CliError> {
     let calls = ctx.host_calls();
     start_again(&calls, &down::stopped_list(&ctx.home)).await?;
     let agents = calls.agents().await?;
-    if agents.iter().any(|agent| agent.role() == Role::Manager) {
+    if let Some(manager) = agents.iter().find(|agent| agent.role() == Role::Manager) {
+        keeps_its_engine(manager, asked)?;
         return Ok(Crew::AsBefore);
     }
     create(&calls, MANAGER, Role::Manager, "operator", engine).await?;
@@ -60,6 +65,25 @@ pub(super) async fn muster(ctx: &Ctx, engine: EngineArg) -> Result<Crew, CliErro
             }
             Ok(Crew::Story)
         }
+    }
+}
+
+/// What was asked for by name is done or refused, never passed over.
+fn keeps_its_engine(manager: &Agent, asked: Option<EngineArg>) -> Result<(), CliError> {
+    match asked {
+        Some(engine) if engine.word() != manager.engine => Err(CliError::refused(
+            Reason::WrongState,
+            format!(
+                "the manager {} is there already, with the engine {}",
+                manager.name, manager.engine
+            ),
+        )
+        .with_hint(format!(
+            "`hive agent rm {}` and `hive up --engine {}` make it anew; its state is kept",
+            manager.name,
+            engine.word()
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -80,18 +80,28 @@ impl EngineArg {
 
 pub(super) async fn run(args: Args, ctx: Ctx) -> Result<(), CliError> {
     ctx.on_host()?;
-    let (status, started) = match running(&ctx).await? {
-        Some(status) => (status, Started::Before),
-        None => (start(&args, &ctx).await?, Started::Now),
+    let config = HiveToml::read(&ctx.home)?;
+    let (status, started, engine) = match running(&ctx).await? {
+        Some(status) => {
+            agree(&args, &status)?;
+            let isolation = isolation(status.unisolated);
+            let engine = choose::engine(args.engine, isolation, &config, &ctx.home)?;
+            (status, Started::Before, engine)
+        }
+        None => {
+            let (status, engine) = start(&args, &ctx, &config).await?;
+            (status, Started::Now, engine)
+        }
     };
-    agree(&args, &status)?;
     if status.unisolated {
         output::complain("warning", choose::UNISOLATED);
     }
-    let engine = choose::engine(args.engine, &status, &ctx)?;
-    let crew = crew::muster(&ctx, engine.engine).await?;
+    let crew = crew::muster(&ctx, args.engine, engine.engine).await?;
     if crew.is_new() {
         output::complain("note", &engine.why);
+    }
+    if crew == crew::Crew::Manager && started == Started::Before {
+        output::complain("note", choose::ENVIRONMENT);
     }
     if !args.detach {
         crew::until_there(&ctx.host_calls()).await?;
@@ -105,6 +115,14 @@ enum Started {
     Before,
 }
 
+fn isolation(unisolated: bool) -> choose::Isolation {
+    if unisolated {
+        choose::Isolation::None
+    } else {
+        choose::Isolation::Container
+    }
+}
+
 /// The daemon's status, if one serves already.
 async fn running(ctx: &Ctx) -> Result<Option<HiveStatus>, CliError> {
     match ctx.host_calls().status().await {
@@ -114,20 +132,27 @@ async fn running(ctx: &Ctx) -> Result<Option<HiveStatus>, CliError> {
     }
 }
 
-async fn start(args: &Args, ctx: &Ctx) -> Result<HiveStatus, CliError> {
+/// Everything that can be refused is refused before the daemon runs.
+async fn start(
+    args: &Args,
+    ctx: &Ctx,
+    config: &HiveToml,
+) -> Result<(HiveStatus, choose::EngineChoice), CliError> {
+    let runtime = choose::runtime(args.runtime, config).await;
+    let isolation = isolation(runtime.runtime == RuntimeArg::Process);
+    let engine = choose::engine(args.engine, isolation, config, &ctx.home)?;
     private_dir(&ctx.home).map_err(|error| {
         CliError::failed(format!("cannot make {}: {error}", ctx.home.display()))
             .with_hint("name another data directory with HIVE_HOME, or run as root")
     })?;
-    let config = HiveToml::read(&ctx.home)?;
-    let runtime = choose::runtime(args.runtime, &config).await;
     if !config.exists {
-        first_config::write(&ctx.home, runtime.runtime)?;
+        first_config::write(&ctx.home, runtime.runtime, engine.engine)?;
     }
     if let Some(why) = &runtime.why {
         output::complain("note", why);
     }
-    daemon::start(ctx, runtime.runtime).await
+    let status = daemon::start(ctx, runtime.runtime).await?;
+    Ok((status, engine))
 }
 
 /// A daemon that runs already keeps its runtime.
