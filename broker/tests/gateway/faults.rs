@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hive_proto::script::Script;
-use hived::gateway::scripted::{Scripted, serve_standalone};
+use hived::gateway::scripted::{Scripted, Standalone, serve_standalone};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -200,4 +200,27 @@ async fn it_also_stands_alone_behind_the_gateway() {
         stopping.cancel();
     };
     tokio::join!(served, client);
+}
+
+#[tokio::test]
+async fn its_command_prints_where_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("script.toml");
+    std::fs::write(&script, "[[rule]]\nsteps = [{ say = \"well\" }]").unwrap();
+    let standalone = |script: &std::path::Path| Standalone {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        script: script.to_owned(),
+        key: None,
+    };
+    let (stopping, mut out) = (CancellationToken::new(), Vec::new());
+    stopping.cancel();
+    let run = standalone(&script).run(&mut out, stopping.clone()).await;
+    assert!(run.is_ok());
+    let line = String::from_utf8(out).unwrap();
+    assert!(line.starts_with("http://127.0.0.1:") && line.ends_with('\n'), "{line:?}");
+
+    std::fs::write(&script, "[[rule]]\nform = 1").unwrap();
+    let run = standalone(&script).run(&mut Vec::new(), stopping).await;
+    let why = run.unwrap_err().to_string();
+    assert!(why.contains("line 2: `form` is not known here"), "{why}");
 }

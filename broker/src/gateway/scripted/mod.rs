@@ -9,8 +9,10 @@ mod answer;
 mod conversation;
 mod events;
 mod server;
+mod standalone;
 mod summary;
 mod tools;
 
 pub(in crate::gateway) use server::Cut;
 pub use server::{Scripted, serve_standalone};
+pub use standalone::{Standalone, StandaloneError};
