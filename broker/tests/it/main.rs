@@ -1,6 +1,8 @@
-//! Integration tests of the broker's services on a real store, through the crate's public API.
+//! Integration tests of the broker through the public API: its services on a real store, its gateway
+//! on real sockets.
 
 mod events;
+mod gateway;
 mod inbox;
 mod kit;
 mod model;

@@ -9,7 +9,7 @@ use hived::shutdown::Tasks;
 use hived::store::Store;
 use serde_json::json;
 
-use crate::kit::{Door, Upstream, soon};
+use crate::gateway::kit::{Door, Upstream, soon};
 
 const STREAM: &str = concat!(
     "event: message_start\n",

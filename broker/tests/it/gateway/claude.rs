@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, UnixStream};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
-use crate::kit::Door;
+use crate::gateway::kit::Door;
 
 fn claude() -> PathBuf {
     match std::env::var_os("HIVE_TEST_CLAUDE") {

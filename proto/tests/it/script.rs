@@ -1,7 +1,5 @@
 //! The script format: what it means, and that every fault is reported with its line.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
-
 use std::time::Duration;
 
 use hive_proto::script::{Act, Crash, Failure, Incoming, Play, Script, Seen, Values};

@@ -3,7 +3,7 @@
 use hived::gateway::{KeyHeader, Limits};
 use serde_json::json;
 
-use crate::kit::{Door, FAKE, KEY, Upstream};
+use crate::gateway::kit::{Door, FAKE, KEY, Upstream};
 
 const BODY: &str = r#"{"model":"claude-haiku-5-5","messages":[],"stream":true}"#;
 

@@ -1,7 +1,5 @@
 //! The demo's story, played without any program: who says what to whom, and in which order.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::collections::{HashMap, VecDeque};
 
 use hive_proto::mail::Mail;
@@ -74,7 +72,7 @@ impl Stage {
 }
 
 fn stage() -> Stage {
-    let text = include_str!("../../deploy/demo.toml");
+    let text = include_str!("../../../deploy/demo.toml");
     Stage {
         script: Script::parse(text).unwrap_or_else(|faults| panic!("{faults}")),
         boxes: HashMap::new(),

@@ -8,7 +8,7 @@ use hived::gateway::scripted::{Scripted, Standalone, serve_standalone};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::kit::{Answer, Door, request};
+use crate::gateway::kit::{Answer, Door, request};
 
 const STREAM: Delivery = Delivery { stream: true };
 const DOCUMENT: Delivery = Delivery { stream: false };
@@ -176,7 +176,8 @@ async fn a_crash_ends_a_process() {
 async fn it_also_stands_alone_behind_the_gateway() {
     let script = "[[rule]]\nagent = \"cook\"\nsteps = [{ say = \"cook\" }]\n\
                   [[rule]]\nsteps = [{ say = \"nobody\" }]";
-    let scripted = Scripted::new(Script::parse(script).unwrap()).requiring(crate::kit::KEY);
+    let scripted =
+        Scripted::new(Script::parse(script).unwrap()).requiring(crate::gateway::kit::KEY);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stopping = CancellationToken::new();
@@ -186,14 +187,14 @@ async fn it_also_stands_alone_behind_the_gateway() {
         let said = ask(&door, DOCUMENT).await.json();
         assert_eq!(said["content"][0]["text"], "nobody");
 
-        let mut plain = crate::kit::Wire::tcp(address).await;
+        let mut plain = crate::gateway::kit::Wire::tcp(address).await;
         plain
             .write(&request("POST /v1/messages HTTP/1.1", &body(DOCUMENT)))
             .await;
         assert_eq!(plain.answer().await.status, 401);
 
-        let key = crate::kit::KEY;
-        let mut named = crate::kit::Wire::tcp(address).await;
+        let key = crate::gateway::kit::KEY;
+        let mut named = crate::gateway::kit::Wire::tcp(address).await;
         let head = format!("POST /v1/messages HTTP/1.1\nx-hive-agent: cook\nx-api-key: {key}");
         named.write(&request(&head, &body(DOCUMENT))).await;
         assert_eq!(named.answer().await.json()["content"][0]["text"], "cook");
@@ -217,7 +218,10 @@ async fn its_command_prints_where_it_is() {
     let run = standalone(&script).run(&mut out, stopping.clone()).await;
     assert!(run.is_ok());
     let line = String::from_utf8(out).unwrap();
-    assert!(line.starts_with("http://127.0.0.1:") && line.ends_with('\n'), "{line:?}");
+    assert!(
+        line.starts_with("http://127.0.0.1:") && line.ends_with('\n'),
+        "{line:?}"
+    );
 
     std::fs::write(&script, "[[rule]]\nform = 1").unwrap();
     let run = standalone(&script).run(&mut Vec::new(), stopping).await;

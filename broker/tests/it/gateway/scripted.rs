@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::kit::Door;
+use crate::gateway::kit::Door;
 
 /// A conversation as an engine keeps it.
 struct Talk {

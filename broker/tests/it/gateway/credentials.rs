@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use hived::gateway::Credential;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::kit::{Door, FAKE, KEY, Upstream};
+use crate::gateway::kit::{Door, FAKE, KEY, Upstream};
 
 /// Everything that was logged.
 #[derive(Clone, Default)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hived::gateway::{KeyHeader, Limits};
 
-use crate::kit::{Door, Upstream, soon};
+use crate::gateway::kit::{Door, Upstream, soon};
 
 fn door(upstream: &Upstream, limits: Limits) -> Door {
     Door::with(&upstream.url, KeyHeader::ApiKey, limits)
