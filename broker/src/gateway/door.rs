@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 
 use super::body::{Body, Bounded};
+use super::limited::in_words;
 use super::meter::{Meter, Shape};
 use super::metered::{Call, Metered, UsageSink};
 use super::refuse::Refusal;
@@ -113,6 +114,7 @@ impl Gateway {
             }
         };
         let response = answer.unwrap_or_else(|refusal| refusal.response());
+        let response = in_words(response).await;
         Ok(match route {
             Route::Messages => self.metered(caller, at, response),
             Route::CountTokens | Route::Models => response,

@@ -17,6 +17,7 @@ mod body;
 mod credential;
 mod door;
 mod headers;
+mod limited;
 mod meter;
 mod metered;
 mod record;

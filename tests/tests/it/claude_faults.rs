@@ -176,6 +176,16 @@ async fn a_rate_limit_parks_until_the_time_that_was_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_rate_limit_of_an_hour_is_told_too() {
+    let mut bench = ClaudeBench::start(&failing("{ status = 429, retry_after = \"60m\" }")).await;
+    let began = now_ms();
+    let end = bench.turn("do it").await;
+    assert_eq!(end.outcome, Outcome::RateLimited, "{end:?}");
+    let wait = end.until_ms.expect("the time was told") - began;
+    assert!((3_600_000..3_660_000).contains(&wait), "{wait} ms");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rate_limit_without_a_time_says_none() {
     let mut bench = ClaudeBench::start(&failing("{ status = 429 }")).await;
     let end = bench.turn("do it").await;

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::super::body::{Body, BoundError, Bounded, bound_behind};
+use super::super::limited::in_words;
 use super::super::refuse::{Refusal, error, json_response};
 use super::super::routes::Route;
 use super::super::settings::Limits;
@@ -102,7 +103,7 @@ impl Scripted {
         let limits = Limits::default();
         let body = Bounded::new(request.into_body(), limits.body_bytes, limits.body_pause);
         let answer = self.answer(&agent, route, body).await?;
-        Ok(answer.unwrap_or_else(|refusal| refusal.response()))
+        Ok(in_words(answer.unwrap_or_else(|refusal| refusal.response())).await)
     }
 
     fn lets_in(&self, headers: &HeaderMap) -> bool {
