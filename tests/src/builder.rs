@@ -1,6 +1,6 @@
 //! What a test hive is made of: runtime, engine rules, settings of `hive.toml`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::hive::TestHive;
 use crate::programs;
@@ -19,6 +19,8 @@ pub struct Setup {
     pub(crate) runtime: Runtime,
     /// Rules of the scripted engine for agents that bring none of their own.
     script: String,
+    /// Rules of the scripted upstream; empty: none.
+    upstream: String,
     /// Further text of `hive.toml`.
     config: toml::Table,
     pub(crate) env: Vec<(String, String)>,
@@ -80,6 +82,13 @@ impl Setup {
         self
     }
 
+    /// Model calls are answered from these rules instead of a server.
+    #[must_use]
+    pub fn scripted_upstream(mut self, rules: &str) -> Self {
+        rules.clone_into(&mut self.upstream);
+        self
+    }
+
     /// Memory limit of each agent.
     #[must_use]
     pub fn memory(self, limit: &str) -> Self {
@@ -113,19 +122,44 @@ impl Setup {
         TestHive::prepare(self)
     }
 
-    pub(crate) fn hive_binary(&self) -> PathBuf {
-        match self.runtime {
-            Runtime::Process => programs::hive(),
-            Runtime::Docker => programs::static_hive(),
+    /// What agents run as their `hive`.
+    fn hive_binary(&self, folder: &Path) -> PathBuf {
+        match (self.harness, self.runtime) {
+            (Harness::ByHand, _) => stub(folder),
+            (Harness::Real, Runtime::Process) => programs::hive(),
+            (Harness::Real, Runtime::Docker) => programs::static_hive(),
         }
     }
 
-    pub(crate) fn config_text(&self) -> String {
+    /// Writes `hive.toml` and the files that it names into `home`; `folder` is for what is not hive's.
+    pub(crate) fn write_files(&self, home: &Path, folder: &Path) {
         let mut setup = self.clone();
+        let path = |path: PathBuf| path.to_string_lossy().into_owned();
         if !setup.script.is_empty() {
             let script = std::mem::take(&mut setup.script);
             setup = setup.set("engine.script", script);
         }
-        toml::to_string(&setup.config).expect("a table is TOML")
+        if !setup.upstream.is_empty() {
+            let file = folder.join("upstream.toml");
+            write(&file, &setup.upstream);
+            setup = setup.set("gateway.scripted", path(file));
+        }
+        let binary = self.hive_binary(folder);
+        setup = setup.set("agent.hive_binary", path(binary));
+        let text = toml::to_string(&setup.config).expect("a table is TOML");
+        write(&home.join("hive.toml"), &text);
     }
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// A program that idles until it is ended, in a session of its own as a harness is.
+fn stub(folder: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = folder.join("stub");
+    write(&path, "#!/bin/bash\nexec setsid sleep infinity\n");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
+    path
 }

@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
 
-pub use tonic::{Code, Status, Streaming};
+pub use tonic::{Code, Request, Status, Streaming};
 
 /// The operator's client.
 pub type Operator = OperatorServiceClient<Channel>;
@@ -50,4 +50,22 @@ pub fn agent(socket: &Path) -> Agent {
 #[must_use]
 pub fn refusal(status: &Status) -> Refusal {
     Refusal::from_status(status)
+}
+
+/// Calls any method of any service with an empty request; the answer's content is not looked at.
+///
+/// # Errors
+/// The status.
+pub async fn call_by_path(socket: &Path, service: &str, method: &str) -> Result<(), Status> {
+    let mut grpc = tonic::client::Grpc::new(channel(socket));
+    grpc.ready()
+        .await
+        .map_err(|error| Status::unavailable(error.to_string()))?;
+    let path = format!("/{service}/{method}")
+        .parse()
+        .map_err(|_| Status::invalid_argument("not a path"))?;
+    let codec = tonic_prost::ProstCodec::<(), ()>::default();
+    grpc.unary(tonic::Request::new(()), path, codec)
+        .await
+        .map(drop)
 }

@@ -55,6 +55,13 @@ impl TestHive {
         hive
     }
 
+    /// Takes other settings before `hived` is started.
+    pub fn replace_setup(&mut self, setup: Setup) {
+        assert!(self.daemon.is_none(), "hived runs already");
+        self.setup = setup;
+        self.write_config();
+    }
+
     #[must_use]
     pub fn home(&self) -> PathBuf {
         self.dir.path().join("h")
@@ -83,8 +90,7 @@ impl TestHive {
 
     /// Writes `hive.toml` anew from the set-up.
     pub fn write_config(&self) {
-        std::fs::write(self.home().join("hive.toml"), self.setup.config_text())
-            .expect("hive.toml can be written");
+        self.setup.write_files(&self.home(), self.dir.path());
     }
 
     /// The command line of this hive's `hived`.
@@ -118,7 +124,6 @@ impl TestHive {
         command.arg("--run").arg(run);
         command.args(["--listen", "127.0.0.1:0"]);
         command.args(["--runtime", self.setup.runtime.word()]);
-        command.env("HIVE_BINARY", self.setup.hive_binary());
         command.envs(self.setup.env.iter().map(|(name, value)| (name, value)));
     }
 

@@ -7,6 +7,7 @@
 //!   [`proxy`]: a socket that can be cut
 //! - [`ledger`]: what was promised and what came of it; [`load`]: senders and a receiver that fill it
 //! - [`claude`]: the real engine on a bench, without a broker
+//! - [`conformance`]: what every implementation of a seam must do
 //! - [`wait`]: deadlines; [`normalise`]: comparable output; [`programs`]: where the programs lie
 //! - [`tidy`]: rules about the source text
 
@@ -14,6 +15,7 @@ pub mod builder;
 pub mod claude;
 pub mod client;
 pub mod command;
+pub mod conformance;
 pub mod daemon;
 pub mod docker;
 pub mod hive;

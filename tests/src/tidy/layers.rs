@@ -74,6 +74,7 @@ pub fn foreign_crates(source: &Source) -> Vec<Finding> {
     HOMES
         .iter()
         .filter(|(_, homes)| !homes.iter().any(|home| source.path.starts_with(home)))
+        .filter(|_| !source.is_test_file())
         .flat_map(|(name, homes)| {
             source
                 .find_word(name)

@@ -3,4 +3,5 @@
 mod claude_faults;
 mod claude_process;
 mod claude_turns;
+mod conformance;
 mod tidy;
