@@ -2,17 +2,20 @@
 //!
 //! - [`client`]: gRPC over a Unix socket, connecting again by itself
 //! - [`calls`]: the agent's calls with their deadlines and their patience
-//! - [`session`]: open, attend, beat, open again
+//! - [`session`]: the session as the runner and the tools see it
+//! - [`driver`]: open, attend, beat, open again
 //! - [`backoff`]: the wait between two tries
 //! - [`operator`]: the calls of the command line
 
 pub mod backoff;
 pub mod calls;
 pub mod client;
+pub mod driver;
 pub mod operator;
 pub mod session;
 
 pub use calls::AgentCalls;
 pub use client::BrokerClient;
+pub use driver::SessionDriver;
 pub use operator::{CommandCalls, Items};
-pub use session::{Cancels, Link, Opened, Says, Session, SessionDriver};
+pub use session::{Cancels, Link, Opened, Says, Session};

@@ -1,33 +1,14 @@
-//! The harness's session with the broker: opened, held by a stream, kept by beats, opened again
-//! whenever the broker comes back.
-//!
-//! ```text
-//! Away → Attached → Away → … ;  any → Ended
-//! ```
-//! Away → Attached: the broker opened or resumed the session and its stream said so. Attached → Away:
-//! the stream broke. → Ended: the broker says that this instance may not serve any more.
+//! The harness's session as the runner and the tools see it: whether it is attached, what the broker
+//! said, what the next beat will say.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use hive_proto::v1::{
-    AttendRequest, BeatRequest, Directive, DirectiveKind, EngineConfig, HarnessState,
-    OpenSessionRequest, Reason, Role,
-};
-use hive_proto::{LEVEL, Refusal, VERSION};
+use hive_proto::Refusal;
+use hive_proto::v1::{EngineConfig, HarnessState, Role};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, MissedTickBehavior};
-use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
 
-use super::backoff::Backoff;
-use super::calls::{AgentCalls, may_pass, once, refusal};
-
-/// How long another instance may hold the agent before this one gives up. Longer than the 60 s after
-/// which the broker counts a silent session as lost.
-const TAKEN_PATIENCE: Duration = Duration::from_secs(90);
-/// How long opening the stream may take.
-const ATTEND_DEADLINE: Duration = Duration::from_secs(10);
+use super::calls::AgentCalls;
+use super::driver::SessionDriver;
 
 /// What the broker said when it opened the session.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,19 +43,11 @@ pub struct Says {
 /// What the runner and the tools hold of the session; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Session {
-    calls: AgentCalls,
-    link: watch::Sender<Link>,
-    paused: watch::Sender<bool>,
+    pub(super) calls: AgentCalls,
+    pub(super) link: watch::Sender<Link>,
+    pub(super) paused: watch::Sender<bool>,
     says: watch::Sender<Says>,
-    cancels: mpsc::UnboundedSender<i64>,
-}
-
-/// The other end: run it as a task.
-#[derive(Debug)]
-pub struct SessionDriver {
-    session: Session,
-    instance: String,
-    says: watch::Receiver<Says>,
+    pub(super) cancels: mpsc::UnboundedSender<i64>,
 }
 
 /// Turns that the broker wants cancelled.
@@ -99,11 +72,7 @@ impl Session {
             says: watch::Sender::new(says),
             cancels,
         };
-        let driver = SessionDriver {
-            says: session.says.subscribe(),
-            session: session.clone(),
-            instance: uuid::Uuid::new_v4().to_string(),
-        };
+        let driver = SessionDriver::new(session.clone(), session.says.subscribe());
         (session, driver, cancelled)
     }
 
@@ -152,171 +121,7 @@ impl Session {
         });
     }
 
-    fn ended(&self) -> bool {
+    pub(super) fn ended(&self) -> bool {
         matches!(*self.link.borrow(), Link::Ended(_))
     }
-}
-
-// === impl SessionDriver ===
-
-impl SessionDriver {
-    /// Holds the session until it is ended or `stopping`. The stream is let go only after
-    /// `released`, so that the last turn can be settled under it.
-    pub async fn run(mut self, released: CancellationToken) {
-        tokio::select! {
-            () = self.keep() => {}
-            () = released.cancelled() => {}
-        }
-    }
-
-    async fn keep(&mut self) {
-        let mut backoff = Backoff::default();
-        let mut taken_since = None;
-        while !self.session.ended() {
-            match self.open_and_hold(&mut backoff).await {
-                Ok(()) => {
-                    taken_since = None;
-                    self.away("the broker went away");
-                }
-                Err(why) if may_pass(why.reason) => {}
-                Err(why) if why.reason == Reason::SessionTaken => {
-                    let since = *taken_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() > TAKEN_PATIENCE {
-                        return self.session.end(why);
-                    }
-                }
-                Err(why) => return self.session.end(why),
-            }
-            tokio::time::sleep(backoff.wait()).await;
-        }
-    }
-
-    /// One life of the stream. `Ok` when it was attached and broke.
-    async fn open_and_hold(&mut self, backoff: &mut Backoff) -> Result<(), Refusal> {
-        let calls = self.session.calls.clone();
-        let request = OpenSessionRequest {
-            instance: self.instance.clone(),
-            version: VERSION.to_owned(),
-            level: LEVEL,
-        };
-        let answer = calls.open(request).await?;
-        let epoch = answer.epoch;
-        let mut agent = calls.client().agent();
-        let opening = agent.attend(AttendRequest { epoch });
-        let mut stream = once(ATTEND_DEADLINE, opening).await?;
-        let beat = Duration::from_millis(u64::from(answer.beat_interval_ms).max(100));
-        self.session.paused.send_replace(answer.paused);
-        let opened = Arc::new(Opened {
-            epoch,
-            role: answer.role(),
-            name: answer.name,
-            parent: answer.parent,
-            engine: answer.engine.unwrap_or_default(),
-            open_turn: answer.open_turn,
-        });
-        match tokio::time::timeout(ATTEND_DEADLINE, stream.message()).await {
-            Ok(Ok(Some(first))) => self.attached(&first, opened)?,
-            Ok(Err(status)) => return Err(refusal(&status)),
-            Ok(Ok(None)) | Err(_) => {
-                return Err(Refusal::new(Reason::Unavailable, "the stream ended"));
-            }
-        }
-        backoff.reset();
-        self.hold(stream, epoch, beat).await
-    }
-
-    fn attached(&self, first: &Directive, opened: Arc<Opened>) -> Result<(), Refusal> {
-        if first.kind() == DirectiveKind::Fenced {
-            return Err(fenced());
-        }
-        info!(agent.name = %opened.name, session.epoch = opened.epoch, "attached to the broker");
-        self.session.link.send_if_modified(|link| match link {
-            Link::Ended(_) => false,
-            Link::Away | Link::Attached(_) => {
-                *link = Link::Attached(opened);
-                true
-            }
-        });
-        self.obey(first);
-        Ok(())
-    }
-
-    async fn hold(
-        &mut self,
-        mut stream: tonic::Streaming<Directive>,
-        epoch: u64,
-        interval: Duration,
-    ) -> Result<(), Refusal> {
-        let mut ticks = tokio::time::interval(interval);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                directive = stream.message() => match directive {
-                    Ok(Some(directive)) if directive.kind() == DirectiveKind::Fenced => {
-                        return Err(fenced());
-                    }
-                    Ok(Some(directive)) => self.obey(&directive),
-                    Ok(None) => return Ok(()),
-                    Err(status) => {
-                        let why = refusal(&status);
-                        return if may_pass(why.reason) { Ok(()) } else { Err(why) };
-                    }
-                },
-                _ = ticks.tick() => self.beat(epoch).await?,
-                _ = self.says.changed() => self.beat(epoch).await?,
-            }
-        }
-    }
-
-    /// A beat that fails because the broker is away is no news: the stream breaks too.
-    async fn beat(&mut self, epoch: u64) -> Result<(), Refusal> {
-        let says = self.says.borrow_and_update().clone();
-        let request = BeatRequest {
-            epoch,
-            state: says.state.into(),
-            until_ms: says.until_ms,
-            detail: says.detail,
-        };
-        match self.session.calls.beat(request).await {
-            Ok(answer) => self.set_paused(answer.paused),
-            Err(why) if may_pass(why.reason) => {}
-            Err(why) => return Err(why),
-        }
-        Ok(())
-    }
-
-    fn obey(&self, directive: &Directive) {
-        match directive.kind() {
-            DirectiveKind::Pause => self.set_paused(true),
-            DirectiveKind::Resume => self.set_paused(false),
-            DirectiveKind::CancelTurn => {
-                // The runner is gone only when the process ends.
-                _ = self.session.cancels.send(directive.turn_id);
-            }
-            // Fenced is handled where the stream is read; unknown kinds come from a newer broker.
-            DirectiveKind::Attached | DirectiveKind::Fenced | DirectiveKind::Unspecified => {}
-        }
-    }
-
-    fn set_paused(&self, paused: bool) {
-        self.session.paused.send_if_modified(|old| {
-            let changed = *old != paused;
-            *old = paused;
-            changed
-        });
-    }
-
-    fn away(&self, why: &str) {
-        if !self.session.ended() {
-            warn!("{why}; connecting again");
-            self.session.link.send_replace(Link::Away);
-        }
-    }
-}
-
-fn fenced() -> Refusal {
-    Refusal::new(
-        Reason::StaleEpoch,
-        "another session of this agent took over",
-    )
 }

@@ -15,7 +15,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{MissedTickBehavior, interval_at};
 
 use super::remote::Remote;
@@ -115,14 +115,7 @@ async fn attend(
     let mut progress = 0.0;
     loop {
         tokio::select! {
-            done = body.join_next() => return match done {
-                Some(Ok(result)) => result,
-                Some(Err(error)) => {
-                    tracing::error!(tool.name = name, %error, "a tool broke");
-                    Err(format!("internal: the tool {name} broke; the harness goes on"))
-                }
-                None => Err("internal: the tool did not run".to_owned()),
-            },
+            done = body.join_next() => return outcome(name, done),
             () = context.ct.cancelled() => return Err("cancelled".to_owned()),
             _ = ticks.tick() => {
                 progress += 1.0;
@@ -136,9 +129,48 @@ async fn attend(
     }
 }
 
+/// What a body's task ended with; a panic is an answer like any other.
+fn outcome(
+    name: &str,
+    done: Option<Result<Result<Value, String>, JoinError>>,
+) -> Result<Value, String> {
+    match done {
+        Some(Ok(result)) => result,
+        Some(Err(error)) => {
+            tracing::error!(tool.name = name, %error, "a tool broke");
+            Err(format!(
+                "internal: the tool {name} broke; the harness goes on"
+            ))
+        }
+        None => Err("internal: the tool did not run".to_owned()),
+    }
+}
+
 fn render(result: Result<Value, String>) -> CallToolResult {
     match result {
         Ok(value) => CallToolResult::success(vec![ContentBlock::text(value.to_string())]),
         Err(text) => CallToolResult::error(vec![ContentBlock::text(text)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tokio::task::JoinSet;
+
+    use super::{outcome, render};
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_for_the_model() {
+        let mut body: JoinSet<Result<Value, String>> = JoinSet::new();
+        body.spawn(async { panic!("a fault of the tool") });
+        let result = outcome("send", body.join_next().await);
+        assert_eq!(
+            result,
+            Err("internal: the tool send broke; the harness goes on".to_owned())
+        );
+        assert_eq!(render(result).is_error, Some(true));
+        body.spawn(async { Ok(json!(1)) });
+        assert_eq!(outcome("send", body.join_next().await), Ok(json!(1)));
     }
 }

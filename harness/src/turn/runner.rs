@@ -44,6 +44,8 @@ pub struct Runner {
     pub(super) link: watch::Receiver<Link>,
     pub(super) paused: watch::Receiver<bool>,
     pub(super) state: State,
+    /// The turn that was last cancelled while none ran here.
+    pub(super) cancelled: Option<i64>,
     /// The attachment that the polls go over.
     attached: Option<Arc<Opened>>,
     /// Made from the configuration of the last attach.
@@ -71,8 +73,8 @@ enum Seen {
     Polled(Result<RecvResponse, Refusal>),
     Link,
     Paused,
-    /// A cancel came too late for its turn.
-    LateCancel,
+    /// A cancel for a turn that has ended, or whose message is still on its way here.
+    Cancel(Option<i64>),
     ParkOver,
     HeldOff,
     EngineIdle,
@@ -100,6 +102,7 @@ impl Runner {
             login_dir,
             state: State::Idle,
             attached: None,
+            cancelled: None,
             engine: None,
             config: EngineConfig::default(),
             poll: None,
@@ -142,7 +145,8 @@ impl Runner {
                 Seen::Polled(Ok(got)) if !got.messages.is_empty() => return Next::Message(got),
                 Seen::Polled(Ok(_)) => {}
                 Seen::Polled(Err(why)) => self.poll_failed(why),
-                Seen::Link | Seen::Paused | Seen::LateCancel => {}
+                Seen::Link | Seen::Paused => {}
+                Seen::Cancel(turn) => self.cancelled = turn,
                 Seen::ParkOver => self.happened(Happened::ParkOver),
                 Seen::HeldOff => self.hold_off = None,
                 Seen::EngineIdle => self.ask_engine().await,
@@ -165,7 +169,7 @@ impl Runner {
             }
             _ = self.link.changed() => Seen::Link,
             _ = self.paused.changed() => Seen::Paused,
-            _ = self.cancels.recv() => Seen::LateCancel,
+            turn = self.cancels.recv() => Seen::Cancel(turn),
             () = park::over(self.state.park(), &self.login_dir) => Seen::ParkOver,
             () = until(self.hold_off), if holds => Seen::HeldOff,
             () = until(self.engine_idle), if idles => Seen::EngineIdle,

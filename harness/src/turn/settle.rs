@@ -51,8 +51,16 @@ impl Runner {
         info!(message.id = message.id, message.from = %message.from, turn.id = %turn, "turn begins");
         self.current.begin(turn, MessageId(message.id));
         self.happened(Happened::Popped(turn));
-        let input = self.input(turn, message, got.remaining);
-        let (end, interrupt) = self.run_engine(input, stopping).await;
+        let (end, interrupt) = if self.cancelled.take() == Some(turn.0) {
+            // The operator was faster than the message.
+            (
+                interrupted("cancelled before it began"),
+                Some(Interrupt::Cancel),
+            )
+        } else {
+            let input = self.input(turn, message, got.remaining);
+            self.run_engine(input, stopping).await
+        };
         let open = self.current.end();
         self.end_strays().await;
         let outcome = outcome(end.outcome, interrupt);
@@ -135,7 +143,7 @@ impl Runner {
             Some(end) => end,
             None => {
                 engine.stop().await;
-                gave_up()
+                interrupted("the engine did not obey in time")
             }
         };
         self.engine = Some(engine);
@@ -267,8 +275,8 @@ fn outcome(ended: Outcome, interrupt: Option<Interrupt>) -> Outcome {
     }
 }
 
-fn gave_up() -> TurnEnd {
-    let mut end = failed_end("the engine did not obey in time", FailureClass::Unspecified);
+fn interrupted(detail: &str) -> TurnEnd {
+    let mut end = failed_end(detail, FailureClass::Unspecified);
     end.outcome = Outcome::Interrupted;
     end
 }

@@ -234,6 +234,16 @@ async fn the_operator_cancels_the_running_turn_only() {
 }
 
 #[tokio::test]
+async fn a_cancel_that_overtakes_its_message_still_counts() {
+    let served = Served::start("[[rule]]\nfrom = \"operator\"\nsteps = [{ wait = \"10m\" }]");
+    served.fake.state(HarnessState::Idle).await;
+    served.fake.direct(DirectiveKind::CancelTurn, 1).await;
+    served.fake.queue(1, "operator", "a");
+    let end = served.fake.end(1).await;
+    assert_eq!((end.turn_id, end.outcome()), (1, Outcome::Cancelled));
+}
+
+#[tokio::test]
 async fn sigterm_interrupts_settles_and_exits_well() {
     let mut served = Served::start("[[rule]]\nsteps = [{ shell = \"sleep 600\" }]");
     served.fake.queue(1, "operator", "a");
