@@ -6,8 +6,9 @@ use hive_proto::v1::{FailureClass, Usage};
 use tokio_util::sync::CancellationToken;
 
 use super::drive::{drive, unix_ms};
+use super::facts::{Kind, Stop};
 use super::launch::Launch;
-use super::outcome::{Kind, Stop, Verdict, judge};
+use super::outcome::{Verdict, judge};
 use super::permission::Rule;
 use super::process::Process;
 use super::prune::prune;

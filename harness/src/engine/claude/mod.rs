@@ -2,13 +2,15 @@
 //!
 //! - [`engine`]: the seam's methods; what is kept between turns
 //! - `launch`, `files`, `session`: what the program is started with
-//! - `process`, `lines`, `protocol`: bytes, lines, and what they mean
+//! - `process`, `lines`, `protocol`, `control`: bytes, lines, and what they mean
 //! - `turn`, `drive`, `mcp_check`, `permission`: one turn
-//! - `outcome`, `patience`, `usage`: what a turn came to
+//! - `facts`, `outcome`, `patience`, `usage`: what a turn came to
 //! - `prune`: clearing up
 
+mod control;
 mod drive;
 mod engine;
+mod facts;
 mod files;
 mod launch;
 mod lines;

@@ -1,6 +1,9 @@
 //! Every row of what the real program (2.1.332) was seen to end with.
 
+use std::time::Duration;
+
 use super::*;
+use crate::engine::claude::protocol::ApiRetry;
 
 const NOW: i64 = 1_796_083_200_000;
 

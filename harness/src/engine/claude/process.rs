@@ -13,9 +13,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::facts::Death;
 use super::launch::Launch;
 use super::lines::{LINE_BYTES, LineSplitter, RawLine};
-use super::outcome::Death;
 use super::session::Session;
 use crate::proc::{Group, kill_tree, spawn_group};
 

@@ -1,10 +1,10 @@
-//! The lines that Claude Code prints and reads, as far as hive needs them.
+//! The lines that Claude Code prints, as far as hive needs them.
 //!
 //! The format is not documented and grows with every version: every field is optional, unknown
 //! fields are ignored, and a line of an unknown kind is kept as it came.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// One line of stdout.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,32 +130,6 @@ pub(super) fn parse(raw: &[u8]) -> Line {
         "stream_event" | "tool_progress" | "keep_alive" | "control_cancel_request" => Line::Quiet,
         _ => Line::Unknown,
     }
-}
-
-/// A prompt, as a line of stdin.
-pub(super) fn user_message(content: &str) -> Value {
-    json!({"type": "user", "message": {"role": "user", "content": content}})
-}
-
-/// A request to the program, as a line of stdin.
-pub(super) fn control_request(id: &str, request: Value) -> Value {
-    json!({"type": "control_request", "request_id": id, "request": request})
-}
-
-/// The answer to a request of the program's, as a line of stdin.
-pub(super) fn control_answer(id: &str, response: Value) -> Value {
-    json!({
-        "type": "control_response",
-        "response": {"subtype": "success", "request_id": id, "response": response},
-    })
-}
-
-/// Says that hive does not know a request of the program's, so that it does not wait for ever.
-pub(super) fn control_refusal(id: &str, why: &str) -> Value {
-    json!({
-        "type": "control_response",
-        "response": {"subtype": "error", "request_id": id, "error": why},
-    })
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {

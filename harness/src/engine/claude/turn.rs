@@ -8,31 +8,24 @@
 //!                                  └──grace over──► the process is killed
 //! ```
 //!
-//! No I/O and no waiting here: `drive.rs` does both. Permission requests are answered in the step
-//! that reads them, so no clock runs while one is open.
+//! No I/O and no waiting here: `drive.rs` does both. What the lines mean is in `turn/reading.rs`.
+
+mod reading;
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::lines::RawLine;
-use super::mcp_check::{McpCheck, Next as McpNext, missing_in};
-use super::outcome::{Death, Facts, Kind, Stop};
-use super::patience::SIT_OUT_MS;
+use super::control::control_request;
+use super::facts::{Death, Facts, Kind, Stop};
+use super::mcp_check::McpCheck;
 use super::permission::Rule;
-use super::protocol::{
-    ApiRetry, Assistant, Init, Line, control_answer, control_refusal, control_request, parse,
-    user_message,
-};
 use super::usage::Counted;
-use crate::engine::{EngineEvent, EventSink};
+use crate::engine::EventSink;
 
 /// How long the program may take until it is ready for a turn.
 const READY_LIMIT: Duration = Duration::from_secs(60);
-
-/// Between two looks at a server that is being connected.
-const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
 /// How long the program may take to end a turn that it was asked to interrupt. Below what the turn
 /// loop gives the engine for it.
@@ -170,145 +163,6 @@ impl<'a> Turn<'a> {
         Step::Done
     }
 
-    /// Takes one line. `now_ms` is Unix milliseconds.
-    pub(super) fn on_line(&mut self, raw: &RawLine, now: Instant, now_ms: i64) -> Step {
-        self.last_line = now;
-        let bytes = match raw {
-            RawLine::Whole(bytes) => bytes,
-            RawLine::Cut { head, dropped } => {
-                self.emit(EngineEvent::Notice(format!(
-                    "a line of claude's was too long: {dropped} bytes were dropped"
-                )));
-                self.emit_raw(head);
-                return Step::Wait;
-            }
-        };
-        match parse(bytes) {
-            Line::Init(init) => return self.on_init(init, now),
-            Line::Assistant(assistant) => self.on_assistant(assistant),
-            Line::ToolResults(ends) => {
-                for (id, ok) in ends {
-                    self.emit(EngineEvent::ToolEnd { id, ok });
-                }
-            }
-            Line::Result(result) => {
-                self.facts.result = Some(*result);
-                return Step::Done;
-            }
-            Line::Retry(retry) => return self.on_retry(retry, now, now_ms),
-            Line::Compacting => self.emit(EngineEvent::Compacting),
-            Line::CompactFailed(why) => self.facts.compact_error = why,
-            Line::Compacted { post_tokens } => {
-                self.facts.compacted = true;
-                self.counted.context_tokens = post_tokens;
-                self.emit(EngineEvent::Compacted);
-            }
-            Line::Notice(text) => self.emit(EngineEvent::Notice(text)),
-            Line::LimitReached { resets_at } => self.facts.limit = Some(resets_at),
-            Line::PermissionRequest {
-                request_id,
-                tool,
-                input,
-            } => {
-                let response = self.rule.decide(&tool, &input).to_response(&input);
-                self.outbox.push(control_answer(&request_id, response));
-            }
-            Line::OtherRequest {
-                request_id,
-                subtype,
-            } => {
-                let why = format!("hive does not know the request {subtype}");
-                self.outbox.push(control_refusal(&request_id, &why));
-            }
-            Line::ControlReply { request_id, reply } => {
-                return self.on_reply(&request_id, &reply, now);
-            }
-            Line::Quiet => {}
-            Line::Unknown => self.emit_raw(bytes),
-        }
-        Step::Wait
-    }
-
-    fn on_init(&mut self, init: Init, now: Instant) -> Step {
-        let lost = missing_in(&init);
-        self.model.clone_from(&init.model);
-        self.session.clone_from(&init.session_id);
-        self.emit(EngineEvent::SessionStarted {
-            session: init.session_id,
-            model: init.model,
-        });
-        match lost {
-            Some(why) => self.stop(Stop::ToolsLost(why), now),
-            None => Step::Wait,
-        }
-    }
-
-    fn on_assistant(&mut self, assistant: Assistant) {
-        if assistant.command_failed {
-            self.facts.compact_error = assistant.texts.join(" ");
-            return;
-        }
-        if assistant.context_tokens > 0 {
-            self.counted.context_tokens = assistant.context_tokens;
-        }
-        if self.model.is_empty() && !assistant.model.starts_with('<') {
-            self.model = assistant.model;
-        }
-        for text in assistant.texts {
-            self.emit(EngineEvent::Text(text));
-        }
-        for (id, name) in assistant.tools {
-            self.counted.tool_calls += 1;
-            self.emit(EngineEvent::ToolStart { id, name });
-        }
-    }
-
-    fn on_retry(&mut self, retry: ApiRetry, now: Instant, now_ms: i64) -> Step {
-        let limited = retry.error_status == Some(429) || retry.error == "rate_limit";
-        let patient = retry.retry_delay_ms <= SIT_OUT_MS;
-        self.emit(EngineEvent::Retry {
-            attempt: retry.attempt,
-            why: retry.error.clone(),
-        });
-        self.facts.last_retry = Some(retry);
-        self.facts.retry_at_ms = now_ms;
-        match limited && !patient {
-            true => self.stop(Stop::RateLimited, now),
-            false => Step::Wait,
-        }
-    }
-
-    fn on_reply(&mut self, id: &str, reply: &Result<Value, String>, now: Instant) -> Step {
-        let Phase::Checking {
-            check,
-            request,
-            look_at,
-        } = &mut self.phase
-        else {
-            return Step::Wait;
-        };
-        if request != id {
-            return Step::Wait;
-        }
-        match check.on_reply(reply) {
-            McpNext::Ready => {
-                self.phase = Phase::Running;
-                self.prompted = true;
-                self.outbox.push(user_message(&self.job.prompt));
-                Step::Wait
-            }
-            McpNext::LookAgain => {
-                *look_at = Some(now + LOOK_AGAIN);
-                Step::Wait
-            }
-            McpNext::Ask(body) => {
-                self.ask_in_check(body);
-                Step::Wait
-            }
-            McpNext::Lost(why) => self.stop(Stop::ToolsLost(why), now),
-        }
-    }
-
     /// Ends the turn for `why`; the first reason counts.
     fn stop(&mut self, why: Stop, now: Instant) -> Step {
         if self.facts.stop.is_some() {
@@ -339,16 +193,6 @@ impl<'a> Turn<'a> {
         if let Phase::Checking { request, .. } = &mut self.phase {
             *request = id;
         }
-    }
-
-    fn emit(&self, event: EngineEvent) {
-        (self.events)(event);
-    }
-
-    fn emit_raw(&self, bytes: &[u8]) {
-        self.emit(EngineEvent::Raw(
-            String::from_utf8_lossy(bytes).into_owned(),
-        ));
     }
 }
 

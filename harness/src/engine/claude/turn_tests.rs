@@ -2,7 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use serde_json::{Value, json};
+
 use super::*;
+use crate::engine::EngineEvent;
+use crate::engine::claude::control::user_message;
+use crate::engine::claude::lines::RawLine;
 
 /// A turn with its rule and what it has emitted.
 struct Bench {
@@ -82,7 +87,7 @@ fn the_prompt_waits_for_the_tools() {
     let pending = json!({"mcpServers": [{"name": "hive", "status": "pending"}]});
     assert_eq!(bench.reply(&mut turn, pending), Step::Wait);
     assert!(turn.take_outbox().is_empty() && !turn.prompted);
-    assert_eq!(turn.deadline(), bench.began + LOOK_AGAIN);
+    assert_eq!(turn.deadline(), bench.began + Duration::from_millis(25));
     assert_eq!(turn.on_clock(bench.at(1)), Step::Wait);
     let connected = json!({"mcpServers": [{"name": "hive", "status": "connected"}]});
     assert_eq!(bench.reply(&mut turn, connected), Step::Wait);
