@@ -12,4 +12,6 @@ pub use life::{Life, Mailbox, Waiting, WaitingKind};
 pub use recv::{Received, RecvArgs, Take};
 pub use send::{Delivered, Inbox, Limits, Novelty, Outgoing, Sent};
 
+pub use crate::store::Recipient;
+pub use crate::store::messages::Listing;
 pub use crate::topology::Sender;

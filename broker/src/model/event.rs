@@ -73,6 +73,8 @@ kinds! {
     AgentState = "agent.state", Stream;
     /// The gateway answered a model call.
     ModelCall = "model.call", Stream;
+    /// Somebody who is no operator called on the operator socket: audit.
+    OperatorRefused = "operator.refused", Semantic;
 }
 
 #[cfg(test)]

@@ -1,0 +1,120 @@
+//! The one table of what each service's error is to a caller: reason, sentence, hint. Every edge of
+//! the broker (gRPC, the JSON line, the web) refuses by it.
+
+use hive_proto::Refusal;
+use hive_proto::name::NameError;
+use hive_proto::v1::Reason;
+
+use crate::inbox::InboxError;
+use crate::sessions::SessionError;
+use crate::sockets::SocketsError;
+use crate::store::StoreError;
+use crate::topology::Unresolved;
+use crate::turns::TurnError;
+
+/// What a caller learns of an error: never an inward path, row or statement.
+pub trait Refuse {
+    fn refusal(&self) -> Refusal;
+}
+
+impl Refuse for StoreError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Conflict { .. } => Reason::WrongState,
+            Self::NotFound(_) => Reason::NotFound,
+            Self::Full => Reason::StorageFull,
+            Self::SchemaTooNew { .. } => Reason::SchemaTooNew,
+            Self::Stopped => Reason::Unavailable,
+            Self::Fsync(_) | Self::Corrupt { .. } | Self::Illegal(_) | Self::Sqlite(_) => {
+                tracing::error!(error = %self, "the store failed");
+                return Refusal::new(Reason::Internal, "the store failed");
+            }
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for NameError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Malformed(_) => Reason::InvalidName,
+            Self::Reserved(_) => Reason::ReservedName,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for Unresolved {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Name(error) => return error.refusal(),
+            Self::Store(error) => return error.refusal(),
+            Self::UnknownAgent(_) => Reason::UnknownAgent,
+            Self::NoManager(_) | Self::Nobody => Reason::NotFound,
+            Self::ManyManagers(_) => Reason::InvalidArgument,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for InboxError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Recipient(error) => return error.refusal(),
+            Self::Label(error) => return error.refusal(),
+            Self::Store(error) => return error.refusal(),
+            Self::LabelIsAgent(_) => Reason::ReservedName,
+            Self::BodyTooLarge { .. } => Reason::BodyTooLarge,
+            Self::EmptyBody | Self::KeyTooLong { .. } | Self::BatchTooLarge { .. } => {
+                Reason::InvalidArgument
+            }
+            Self::KeyConflict(_) => Reason::KeyConflict,
+            Self::MailboxFull { .. } => Reason::MailboxFull,
+            Self::NoSuchMessage(_) => Reason::NotFound,
+            Self::NotYours(_) => Reason::NotPermitted,
+            Self::NotDead(_) | Self::NotOpen(_) => Reason::WrongState,
+            Self::Stale { .. } => Reason::StaleEpoch,
+            Self::Stopping => Reason::Unavailable,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for SessionError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Taken => Reason::SessionTaken,
+            Self::LevelNotServed { .. } => Reason::VersionTooOld,
+            Self::Stale { .. } => Reason::StaleEpoch,
+            Self::BadInstance => Reason::InvalidArgument,
+            Self::AgentGone => Reason::UnknownAgent,
+            Self::Stopping => Reason::Unavailable,
+            Self::Store(error) => return error.refusal(),
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for TurnError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Stale { .. } => Reason::StaleEpoch,
+            Self::NoSuchTurn(_) => Reason::NotFound,
+            Self::NotYours(_) => Reason::NotPermitted,
+            Self::Outcome(_) => Reason::InvalidArgument,
+            Self::NothingRuns | Self::NotConnected => Reason::WrongState,
+            Self::Store(error) => return error.refusal(),
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for SocketsError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Stopping => Reason::Unavailable,
+            Self::Bind(_) | Self::Directory { .. } => Reason::Internal,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}

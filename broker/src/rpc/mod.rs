@@ -1,0 +1,17 @@
+//! gRPC: parse, call a service, render. What is durable is the services' business.
+//!
+//! - [`serve`]: one socket with its bounds
+//! - [`AgentRpc`]: `AgentService` for the one agent whose socket it is
+//! - [`OperatorRpc`]: `OperatorService` for people, one file a noun
+
+mod agent;
+mod connection;
+mod gate;
+mod operator;
+mod send;
+mod server;
+mod status;
+
+pub use agent::AgentRpc;
+pub use operator::OperatorRpc;
+pub use server::serve;

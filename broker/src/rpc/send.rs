@@ -1,0 +1,68 @@
+//! Sending, the same for an agent and for the operator.
+
+use hive_proto::v1::{self, send_result};
+use tonic::Status;
+
+use super::status::status;
+use crate::hive::Hive;
+use crate::inbox::{Outgoing, Recipient, Sender, Sent};
+use crate::refusals::Refuse as _;
+use crate::wire;
+
+/// Sends one message; its receipt names the recipient's shown state.
+pub(super) async fn one(
+    hive: &Hive,
+    from: Sender,
+    request: v1::SendRequest,
+) -> Result<v1::SendResponse, Status> {
+    let (to, message) = parse(request);
+    let sent = hive.inbox.send(from, &to, message).await.map_err(status)?;
+    Ok(wire::delivered(sent, |sent| state(hive, sent)))
+}
+
+/// Sends many; each stands or falls alone.
+pub(super) async fn batch(
+    hive: &Hive,
+    from: Sender,
+    request: v1::SendBatchRequest,
+) -> Result<v1::SendBatchResponse, Status> {
+    let sends = request.sends.into_iter().map(parse).collect();
+    let each = hive.inbox.send_batch(from, sends).await.map_err(status)?;
+    let results = each.into_iter().map(|result| {
+        let result = match result {
+            Ok(sent) => send_result::Result::Ok(wire::delivered(sent, |sent| state(hive, sent))),
+            Err(error) => send_result::Result::Error(error.refusal().detail()),
+        };
+        v1::SendResult {
+            result: Some(result),
+        }
+    });
+    Ok(v1::SendBatchResponse {
+        results: results.collect(),
+    })
+}
+
+/// A message to be sent; an empty key is none.
+pub(super) fn outgoing(body: String, in_reply_to: Option<i64>, key: String) -> Outgoing {
+    Outgoing {
+        body,
+        in_reply_to,
+        key: Some(key).filter(|key| !key.is_empty()),
+    }
+}
+
+fn parse(request: v1::SendRequest) -> (String, Outgoing) {
+    let message = outgoing(
+        request.body,
+        request.in_reply_to,
+        request.idempotency_key,
+    );
+    (request.to, message)
+}
+
+fn state(hive: &Hive, sent: &Sent) -> String {
+    match sent.to {
+        Recipient::Operator => String::new(),
+        Recipient::Agent(id) => hive.agents.state(id).state.word().to_owned(),
+    }
+}
