@@ -51,7 +51,11 @@ impl Backup {
     /// # Errors
     /// When it cannot be written or read; the database is untouched.
     pub async fn make(&self) -> Result<File, BackupError> {
-        let _slot = self.slot.acquire().await.map_err(|_| BackupError::Stopping)?;
+        let _slot = self
+            .slot
+            .acquire()
+            .await
+            .map_err(|_| BackupError::Stopping)?;
         let name = format!("{PREFIX}{}.db", uuid::Uuid::new_v4().simple());
         let path = self.folder.join(name);
         let written = self.store.backup(path.clone()).await;

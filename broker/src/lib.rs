@@ -1,24 +1,36 @@
 //! hived, the broker: see ARCHITECTURE.md for the map.
 
 pub mod agents;
+pub mod app;
+pub mod audit;
+pub mod backup;
 pub mod bind;
 pub mod clock;
 pub mod config;
 pub mod dirs;
 pub mod events;
 pub mod gateway;
+pub mod health;
+pub mod hive;
 pub mod inbox;
 pub mod lock;
 pub mod logging;
 pub mod model;
 pub mod paths;
 pub mod reconcile;
+pub mod refusals;
+pub mod rpc;
 pub mod runtime;
 pub mod sessions;
 pub mod settle;
 pub mod shutdown;
 pub mod sockets;
+pub mod startup;
+pub mod status;
 pub mod store;
 pub mod topology;
 pub mod turns;
+pub mod wake_line;
 pub mod wakers;
+pub mod web;
+pub mod wire;

@@ -5,9 +5,13 @@ use hive_proto::Refusal;
 use hive_proto::name::NameError;
 use hive_proto::v1::Reason;
 
+use crate::agents::AgentsError;
+use crate::backup::BackupError;
 use crate::inbox::InboxError;
+use crate::runtime::RuntimeError;
 use crate::sessions::SessionError;
 use crate::sockets::SocketsError;
+use crate::status::StatusError;
 use crate::store::StoreError;
 use crate::topology::Unresolved;
 use crate::turns::TurnError;
@@ -106,6 +110,61 @@ impl Refuse for TurnError {
             Self::Store(error) => return error.refusal(),
         };
         Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for AgentsError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Runtime(error) => return error.refusal(),
+            Self::Store(error) => return error.refusal(),
+            Self::Unknown(_) | Self::UnknownParent(_) | Self::Gone(_) => Reason::UnknownAgent,
+            Self::AlreadyExists(_) => Reason::AlreadyExists,
+            Self::Cycle { .. } => Reason::Cycle,
+            Self::UnknownEngine(_) | Self::TooLong { .. } | Self::BadScript(_) => {
+                Reason::InvalidArgument
+            }
+            Self::Untrusted(_) => {
+                let hint = "use Docker, or set runtime.process.trusted = true in hive.toml";
+                return Refusal::new(Reason::NotPermitted, self.to_string()).with_hint(hint);
+            }
+            Self::Denied { .. } => Reason::WrongState,
+            Self::NeverRan(_) => Reason::NotFound,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for RuntimeError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Unavailable { .. } => Reason::RuntimeUnavailable,
+            Self::NoImage(_) | Self::NotFound(_) => Reason::NotFound,
+            Self::NameTaken(_) => Reason::AlreadyExists,
+            Self::Refused(_) => Reason::NotPermitted,
+            Self::Failed(_) => Reason::Internal,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for StatusError {
+    fn refusal(&self) -> Refusal {
+        match self {
+            Self::Agents(error) => error.refusal(),
+            Self::Inbox(error) => error.refusal(),
+            Self::Store(error) => error.refusal(),
+        }
+    }
+}
+
+impl Refuse for BackupError {
+    fn refusal(&self) -> Refusal {
+        match self {
+            Self::Stopping => Refusal::new(Reason::Unavailable, self.to_string()),
+            Self::Read(_) => Refusal::new(Reason::Internal, self.to_string()),
+            Self::Store(error) => error.refusal(),
+        }
     }
 }
 

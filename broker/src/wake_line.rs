@@ -127,14 +127,18 @@ async fn converse(
             () = until.cancelled() => return Ok(()),
         };
         let (answer, next) = match came {
-            Ok(read) if read? == 0 => return Ok(()),
-            Ok(_) if line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES => {
+            Ok(Err(error)) => return Err(error),
+            Ok(Ok(0)) => return Ok(()),
+            Ok(Ok(_)) if line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES => {
                 answer(inbox, agent, &line).await
             }
-            Ok(_) => refused(Refusal::new(Reason::BodyTooLarge, "the line is too long")),
+            Ok(Ok(_)) => refused(Refusal::new(Reason::BodyTooLarge, "the line is too long")),
             // Nothing was begun: the client is idle, and is let go without a word.
             Err(_) if line.is_empty() => return Ok(()),
-            Err(_) => refused(Refusal::new(Reason::Timeout, "the line did not end in time")),
+            Err(_) => refused(Refusal::new(
+                Reason::Timeout,
+                "the line did not end in time",
+            )),
         };
         let mut text = serde_json::to_vec(&answer)?;
         text.push(b'\n');
@@ -151,7 +155,8 @@ async fn answer(inbox: &Inbox, agent: AgentId, line: &[u8]) -> (Answer, Next) {
     let Line::Wake { from, body, key } = match serde_json::from_slice(line) {
         Ok(line) => line,
         Err(error) => {
-            let refusal = Refusal::new(Reason::InvalidArgument, format!("not a wake line: {error}"));
+            let refusal =
+                Refusal::new(Reason::InvalidArgument, format!("not a wake line: {error}"));
             let hint = r#"write {"cmd":"wake","from":"NAME","body":"TEXT"}"#;
             return refused(refusal.with_hint(hint));
         }

@@ -16,6 +16,7 @@ mod error;
 mod fleet;
 mod identity;
 mod look;
+mod own;
 mod service;
 mod settings;
 mod spec;
@@ -31,3 +32,5 @@ pub use identity::{IdentityError, hive_id};
 pub use service::{Agents, Haste, Parts};
 pub use settings::Settings;
 pub use view::AgentView;
+
+pub use crate::store::agents::Removal;

@@ -31,7 +31,7 @@ use crate::wire;
 const CALLS_PER_SEC: u32 = 200;
 
 /// The service of one agent.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AgentRpc {
     hive: Hive,
     agent: AgentId,
@@ -45,12 +45,7 @@ impl AgentRpc {
     #[must_use]
     pub fn routes(hive: Hive, agent: AgentId, closed: CancellationToken) -> Routes {
         let stopping = hive.tasks.stopping();
-        let gate = AgentGate::new(
-            hive.clock.clone(),
-            CALLS_PER_SEC,
-            closed.clone(),
-            stopping,
-        );
+        let gate = AgentGate::new(hive.clock.clone(), CALLS_PER_SEC, closed.clone(), stopping);
         let service = AgentServiceServer::new(Self {
             hive,
             agent,
@@ -219,8 +214,8 @@ impl AgentService for AgentRpc {
     ) -> Result<Response<v1::AgentMeta>, Status> {
         let name = request.into_inner().name;
         let view = match name.as_str() {
-            "" => self.hive.agents.get(self.agent).await,
-            name => self.hive.agents.named(name).await,
+            "" => self.hive.agents.own(self.agent).await,
+            name => self.hive.agents.get_agent(name).await,
         };
         Ok(Response::new(view.map_err(status)?.into()))
     }

@@ -111,8 +111,12 @@ impl Interceptor for OperatorGate {
         }
         self.audit
             .operator_refused(uid, peer.and_then(|cred| cred.pid()));
-        let who = uid.map_or_else(|| "a peer without a uid".to_owned(), |uid| format!("uid {uid}"));
-        let hint = "root, the user that hived runs as, and the uids under `operators` in hive.toml may";
+        let who = uid.map_or_else(
+            || "a peer without a uid".to_owned(),
+            |uid| format!("uid {uid}"),
+        );
+        let hint =
+            "root, the user that hived runs as, and the uids under `operators` in hive.toml may";
         Err(Refusal::new(
             Reason::NotPermitted,
             format!("{who} may not use the operator socket"),

@@ -6,6 +6,7 @@ use tonic::Status;
 use super::status::status;
 use crate::hive::Hive;
 use crate::inbox::{Outgoing, Recipient, Sender, Sent};
+use crate::model::shown::State;
 use crate::refusals::Refuse as _;
 use crate::wire;
 
@@ -52,17 +53,17 @@ pub(super) fn outgoing(body: String, in_reply_to: Option<i64>, key: String) -> O
 }
 
 fn parse(request: v1::SendRequest) -> (String, Outgoing) {
-    let message = outgoing(
-        request.body,
-        request.in_reply_to,
-        request.idempotency_key,
-    );
+    let message = outgoing(request.body, request.in_reply_to, request.idempotency_key);
     (request.to, message)
 }
 
 fn state(hive: &Hive, sent: &Sent) -> String {
     match sent.to {
         Recipient::Operator => String::new(),
-        Recipient::Agent(id) => hive.agents.state(id).state.word().to_owned(),
+        Recipient::Agent(id) => hive.agents.state(id).map_or_else(
+            // It was made a moment ago, or is being removed.
+            || State::Unknown.word().to_owned(),
+            |shown| shown.state.word().to_owned(),
+        ),
     }
 }

@@ -29,7 +29,7 @@ const PENDING_RESETS: usize = 20;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves `routes` until `until`; running calls then have the shutdown's grace.
-pub async fn serve(listener: UnixListener, routes: Routes, until: CancellationToken) {
+pub(super) async fn serve(listener: UnixListener, routes: Routes, until: CancellationToken) {
     let server = Server::builder()
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
         .http2_keepalive_interval(Some(PING))

@@ -24,6 +24,6 @@ pub mod sessions;
 pub mod turns;
 
 pub use error::StoreError;
-pub use open::{MIN_SQLITE, Store};
+pub use open::{MIN_SQLITE, Store, StoreFacts};
 pub use rusqlite::Connection as Conn;
 pub use tx::{Recipient, Tx};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hive_proto::ids::EventSeq;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -26,6 +27,16 @@ pub struct Store {
     wakers: Arc<Wakers>,
     health: watch::Receiver<String>,
     path: PathBuf,
+}
+
+/// What people may want to know of the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreFacts {
+    pub schema: u32,
+    /// On disk, the write-ahead log included.
+    pub bytes: u64,
+    pub sqlite_version: String,
+    pub last_seq: EventSeq,
 }
 
 /// A write closure with its caller.
@@ -119,6 +130,22 @@ impl Store {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What `hive status` shows of the database.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn facts(&self) -> Result<StoreFacts, StoreError> {
+        let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
+        let bytes = size(&self.path) + size(&self.path.with_extension("db-wal"));
+        let last_seq = self.read(super::events::last_seq).await?;
+        Ok(StoreFacts {
+            schema: migrate::known(),
+            bytes,
+            sqlite_version: rusqlite::version().to_owned(),
+            last_seq,
+        })
     }
 
     /// Writes a consistent copy to `target`, which must not exist.

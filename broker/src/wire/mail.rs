@@ -105,8 +105,12 @@ fn turn(row: TurnRow, agent: &str) -> v1::Turn {
         model: row.model,
         started_at_ms: row.started_at.0,
         ended_at_ms: ms(row.ended_at),
-        outcome: words::parse_outcome(&row.outcome).unwrap_or_default().into(),
-        failure: words::parse_failure(&row.failure).unwrap_or_default().into(),
+        outcome: words::parse_outcome(&row.outcome)
+            .unwrap_or_default()
+            .into(),
+        failure: words::parse_failure(&row.failure)
+            .unwrap_or_default()
+            .into(),
         detail: row.detail,
         usage: Some(row.usage.into()),
     }

@@ -1,5 +1,6 @@
 //! The broker's rows as hive.v1 shows them.
 
+mod agent;
 mod mail;
 mod session;
 

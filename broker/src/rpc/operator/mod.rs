@@ -16,7 +16,7 @@ use super::gate::{OperatorGate, Operators};
 use crate::hive::Hive;
 
 /// The service.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct OperatorRpc {
     hive: Hive,
 }
@@ -45,7 +45,7 @@ impl OperatorRpc {
 #[tonic::async_trait]
 impl OperatorService for OperatorRpc {
     async fn get_status(&self, _: Request<v1::GetStatusRequest>) -> Reply<v1::HiveStatus> {
-        let report = self.hive.status.report().await;
+        let report = crate::status::report(&self.hive).await;
         report.map(Response::new).map_err(super::status::status)
     }
 
@@ -126,10 +126,7 @@ impl OperatorService for OperatorRpc {
         messages::mark_read(&self.hive, request.into_inner()).await
     }
 
-    async fn get_message(
-        &self,
-        request: Request<v1::GetMessageRequest>,
-    ) -> Reply<v1::MessageLife> {
+    async fn get_message(&self, request: Request<v1::GetMessageRequest>) -> Reply<v1::MessageLife> {
         messages::get(&self.hive, request.into_inner()).await
     }
 
@@ -140,10 +137,7 @@ impl OperatorService for OperatorRpc {
         messages::wait(&self.hive, request.into_inner()).await
     }
 
-    async fn list_dead(
-        &self,
-        _: Request<v1::ListDeadRequest>,
-    ) -> Reply<v1::ListMessagesResponse> {
+    async fn list_dead(&self, _: Request<v1::ListDeadRequest>) -> Reply<v1::ListMessagesResponse> {
         messages::dead(&self.hive).await
     }
 

@@ -1,0 +1,45 @@
+//! Everything that the edges (gRPC, sockets, web) may ask: the services of one hive.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::agents::Agents;
+use crate::audit::Audit;
+use crate::backup::Backup;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::events::Events;
+use crate::gateway::Gateway;
+use crate::health::Health;
+use crate::inbox::Inbox;
+use crate::reconcile::Reconcilers;
+use crate::sessions::Sessions;
+use crate::shutdown::Tasks;
+use crate::sockets::Sockets;
+use crate::store::Store;
+use crate::turns::Turns;
+
+/// The services; cheap to clone.
+#[derive(Clone)]
+pub struct Hive {
+    pub config: Arc<Config>,
+    pub clock: Clock,
+    pub tasks: Tasks,
+    pub store: Store,
+    pub inbox: Inbox,
+    pub sessions: Sessions,
+    pub turns: Turns,
+    pub events: Events,
+    pub agents: Agents,
+    pub gateway: Gateway,
+    pub sockets: Sockets,
+    pub reconcilers: Reconcilers,
+    pub audit: Audit,
+    pub backup: Backup,
+    pub health: Health,
+    /// Where the web is served: the port is known only once it is bound.
+    pub listen: SocketAddr,
+    /// When it began, by the monotonic clock.
+    pub started: Duration,
+}

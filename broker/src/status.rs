@@ -1,0 +1,126 @@
+//! What `hive status` shows: facts about the daemon, its store, its agents, and what waits for people.
+
+use std::collections::BTreeMap;
+
+use hive_proto::ids::UnixMs;
+use hive_proto::v1::{self, HiveStatus, ReconcilerStatus, StateCount, StoreStatus};
+
+use crate::agents::{AgentView, AgentsError};
+use crate::config::RuntimeKind;
+use crate::hive::Hive;
+use crate::inbox::InboxError;
+use crate::model::shown::State;
+use crate::reconcile::Status;
+use crate::store::StoreError;
+
+/// Why there is no status.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StatusError {
+    #[error(transparent)]
+    Agents(#[from] AgentsError),
+    #[error(transparent)]
+    Inbox(#[from] InboxError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Everything at once.
+///
+/// # Errors
+/// When the store cannot be read.
+pub async fn report(hive: &Hive) -> Result<HiveStatus, StatusError> {
+    let agents = hive.agents.list_agents().await?;
+    let facts = hive.store.facts().await?;
+    let reconcilers: Vec<_> = hive.reconcilers.statuses().into_iter().map(shown).collect();
+    let runtime = reconcilers.iter().find(|one| one.name == "containers");
+    let runtime_error = runtime.map(|one| one.error.clone()).unwrap_or_default();
+    let mail = hive.inbox.waiting().await?;
+    let mut waiting: Vec<v1::Waiting> = mail.into_iter().map(Into::into).collect();
+    waiting.extend(agents.iter().filter_map(waits));
+    waiting.sort_by_key(|one| one.since_ms);
+    let uptime = hive.clock.monotonic().saturating_sub(hive.started);
+    let config = &hive.config;
+    Ok(HiveStatus {
+        version: hive_proto::VERSION.to_owned(),
+        home: config.paths.home().display().to_string(),
+        run: config.paths.run().display().to_string(),
+        listen: hive.listen.to_string(),
+        runtime: config.runtime.kind.word().to_owned(),
+        runtime_error,
+        uptime_secs: uptime.as_secs(),
+        store: Some(StoreStatus {
+            schema: facts.schema,
+            bytes: facts.bytes,
+            sqlite_version: facts.sqlite_version,
+            error: hive.store.health(),
+        }),
+        agents: counts(&agents),
+        waiting,
+        reconcilers,
+        unisolated: match config.runtime.kind {
+            RuntimeKind::Docker => false,
+            RuntimeKind::Process => true,
+        },
+        rehearsal: config.gateway.rehearsal() || config.agent.engine == "scripted",
+        last_seq: facts.last_seq.0,
+        pid: std::process::id(),
+    })
+}
+
+fn counts(agents: &[AgentView]) -> Vec<StateCount> {
+    let mut counts = BTreeMap::new();
+    for view in agents {
+        *counts.entry(view.shown.state.word()).or_insert(0) += 1;
+    }
+    let count = |(state, count): (&str, u32)| StateCount {
+        state: state.to_owned(),
+        count,
+    };
+    counts.into_iter().map(count).collect()
+}
+
+/// An agent that nobody but a person can help.
+fn waits(view: &AgentView) -> Option<v1::Waiting> {
+    let kind = match view.shown.state {
+        State::Failed => "failed_agent",
+        State::NeedsLogin => "needs_login",
+        State::Starting
+        | State::Idle
+        | State::Thinking
+        | State::Compacting
+        | State::RateLimited
+        | State::BudgetExhausted
+        | State::Paused
+        | State::Unreachable
+        | State::Stopping
+        | State::Stopped
+        | State::Unknown => return None,
+    };
+    Some(v1::Waiting {
+        kind: kind.to_owned(),
+        agent: view.row.name.to_string(),
+        id: 0,
+        since_ms: view.since.0,
+        text: view.shown.detail.clone(),
+    })
+}
+
+fn shown(status: Status) -> ReconcilerStatus {
+    let (at, took, summary, error) = match status.last {
+        None => (UnixMs(0), 0, String::new(), String::new()),
+        Some(last) => {
+            let took = u32::try_from(last.took.as_millis()).unwrap_or(u32::MAX);
+            match last.result {
+                Ok(report) => (last.at, took, report.to_string(), String::new()),
+                Err(error) => (last.at, took, String::new(), error.to_string()),
+            }
+        }
+    };
+    ReconcilerStatus {
+        name: status.name.to_owned(),
+        last_run_ms: at.0,
+        duration_ms: took,
+        summary,
+        error,
+    }
+}
