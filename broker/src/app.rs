@@ -48,8 +48,10 @@ impl App {
     /// # Errors
     /// Whatever keeps this hive from working; nothing was changed that a later start would miss.
     pub async fn build(config: Config, tasks: Tasks) -> Result<Self, StartError> {
-        make_directories(&config)?;
+        // First, so that a second hived on this directory touches nothing.
+        private(config.paths.home())?;
         let lock = Lock::take(&config.paths.lock())?;
+        make_directories(&config)?;
         // The second of two hives in one process is a test, and logs to the first one's log.
         _ = logging::init(&config.paths.logs());
         let address = config.listen;
@@ -107,25 +109,23 @@ impl App {
 
 fn make_directories(config: &Config) -> Result<(), StartError> {
     let paths = &config.paths;
-    let make = |path: &Path| {
-        dirs::private(path).map_err(|source| StartError::Directory {
-            path: path.to_owned(),
-            source,
-        })
-    };
-    for path in [paths.home(), paths.run()] {
-        make(path)?;
-    }
-    for path in [paths.bin(), paths.backups(), paths.logs()] {
-        make(&path)?;
+    private(paths.run())?;
+    for path in [paths.bin(), paths.backups(), paths.logs(), paths.engines()] {
+        private(&path)?;
     }
     // Listed operators must reach their socket; every directory below is private anyway. Engines are
     // mounted into containers of another user.
     if !config.operators.is_empty() {
         open_up(paths.run(), 0o711)?;
     }
-    make(&paths.engines())?;
     open_up(&paths.engines(), 0o755)
+}
+
+fn private(path: &Path) -> Result<(), StartError> {
+    dirs::private(path).map_err(|source| StartError::Directory {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn open_up(path: &Path, mode: u32) -> Result<(), StartError> {
