@@ -158,7 +158,7 @@ fn compose(
         tasks: tasks.clone(),
         sessions: sessions.clone(),
         sockets: sockets.clone(),
-        runtime: runtime::connect(&config.runtime, &hive_id, &tasks)?,
+        runtime: runtime::connect(&config.runtime, &config.paths, &hive_id, &tasks)?,
     });
     let sink = gateway::recorder(store.clone(), &tasks);
     let settings = config.gateway.settings();

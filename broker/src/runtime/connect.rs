@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Process, Runtime, Trust};
+use super::{Docker, Process, Runtime, Trust};
 use crate::config::{RuntimeConfig, RuntimeKind};
+use crate::paths::Paths;
 use crate::shutdown::Tasks;
 
 /// The runtime cannot even be addressed.
@@ -20,6 +21,7 @@ pub struct ConnectError {
 /// When its address is no address, or a thread cannot be made.
 pub fn connect(
     config: &RuntimeConfig,
+    paths: &Paths,
     hive_id: &str,
     tasks: &Tasks,
 ) -> Result<Arc<dyn Runtime>, ConnectError> {
@@ -38,6 +40,9 @@ pub fn connect(
                 .map_err(|error| fault(error.to_string()))?;
             Ok(Arc::new(process))
         }
-        RuntimeKind::Docker => Err(fault("it is not built in yet".into())),
+        RuntimeKind::Docker => {
+            let docker = Docker::new(&config.docker_host, paths.clone(), hive_id.to_owned());
+            Ok(Arc::new(docker.map_err(fault)?))
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 mod connect;
 mod digest;
+mod docker;
 mod process;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use hive_proto::name::AgentName;
 pub(crate) use digest::digest;
 
 pub use connect::{ConnectError, connect};
+pub use docker::Docker;
 pub use process::{Process, Trust};
 
 /// Everything needed to create one agent's container or process.
