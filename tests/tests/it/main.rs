@@ -4,4 +4,5 @@ mod claude_faults;
 mod claude_process;
 mod claude_turns;
 mod conformance;
+mod engine_install;
 mod tidy;

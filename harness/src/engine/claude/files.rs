@@ -17,8 +17,9 @@ pub(super) struct Files {
     mcp_config: String,
 }
 
-/// Transcripts older than this are removed by the program itself.
-const TRANSCRIPT_DAYS: u32 = 30;
+/// The program removes transcripts that are older than this, the running conversation's too. An agent
+/// may idle for long, so it never comes to that: `prune.rs` bounds them by number.
+const TRANSCRIPT_DAYS: u32 = 36_500;
 
 // === impl Files ===
 
