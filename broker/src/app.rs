@@ -149,7 +149,10 @@ fn compose(
     let hive_id = agents::hive_id(&config.paths)?;
     let settings = agents::Settings::prepare(&config, hive_id.clone())?;
     let sessions = Sessions::new(store.clone(), clock.clone(), tasks.clone());
-    let limits = Limits::default();
+    let limits = Limits {
+        mailbox_rows: config.limits.mailbox_rows,
+        ..Limits::default()
+    };
     let (sockets, doors) = Sockets::new(config.paths.clone(), config.agent.uid);
     let agents = Agents::new(agents::Parts {
         settings,

@@ -9,6 +9,7 @@ use super::agent::AgentConfig;
 use super::engine::EngineConfig;
 use super::fields::Fields;
 use super::gateway::GatewayConfig;
+use super::limits::LimitsConfig;
 use super::runtime::{RuntimeConfig, RuntimeKind};
 use crate::paths::{Paths, RunTooDeep};
 
@@ -33,6 +34,7 @@ pub struct Config {
     pub agent: AgentConfig,
     pub engine: EngineConfig,
     pub gateway: GatewayConfig,
+    pub limits: LimitsConfig,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +94,7 @@ impl Config {
         let agent = AgentConfig::read(&mut table, &mut faults);
         let engine = EngineConfig::read(&mut table, &mut faults);
         let gateway = GatewayConfig::read(&mut table, &mut faults);
+        let limits = LimitsConfig::read(&mut table, &mut faults);
         let mut root = Fields::root(table, &mut faults);
         let listen = root.or("listen", SocketAddr::from(([127, 0, 0, 1], 7070)));
         let operators = root.or("operators", Vec::new());
@@ -116,6 +119,7 @@ impl Config {
             agent,
             engine,
             gateway,
+            limits,
         })
     }
 }
@@ -232,6 +236,7 @@ mod tests {
             include_str!("agent.rs"),
             include_str!("engine.rs"),
             include_str!("gateway.rs"),
+            include_str!("limits.rs"),
             include_str!("runtime.rs"),
             include_str!("load.rs")
                 .split("#[cfg(test)]")

@@ -27,9 +27,6 @@ use crate::settle::{Onward, Seen};
 use crate::turns::{EndTurn, Ending};
 use crate::wire;
 
-/// Calls a second on one agent's socket.
-const CALLS_PER_SEC: u32 = 200;
-
 /// The service of one agent.
 #[derive(Clone)]
 pub struct AgentRpc {
@@ -45,7 +42,12 @@ impl AgentRpc {
     #[must_use]
     pub fn routes(hive: Hive, agent: AgentId, closed: CancellationToken) -> Routes {
         let stopping = hive.tasks.stopping();
-        let gate = AgentGate::new(hive.clock.clone(), CALLS_PER_SEC, closed.clone(), stopping);
+        let gate = AgentGate::new(
+            hive.clock.clone(),
+            hive.config.limits.agent_rpcs_per_sec,
+            closed.clone(),
+            stopping,
+        );
         let service = AgentServiceServer::new(Self {
             hive,
             agent,
