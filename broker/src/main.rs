@@ -4,11 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use hived::app::App;
 use hived::config::{Config, Flags, RuntimeKind};
+use hived::gateway::scripted::Standalone;
 use hived::shutdown::{End, Tasks};
 use hived::startup::{self, StartError};
+use tokio_util::sync::CancellationToken;
 
 /// The host daemon of a hive: holds inboxes and runs agents.
 #[derive(Debug, Parser)]
@@ -17,6 +19,8 @@ use hived::startup::{self, StartError};
     after_help = "Example:\n  hived --runtime docker --listen 127.0.0.1:7070"
 )]
 struct Args {
+    #[command(subcommand)]
+    instead: Option<Instead>,
     /// Data directory [default: /var/lib/hive for root, else ~/.local/share/hive]
     #[arg(long, value_name = "DIR")]
     home: Option<PathBuf>,
@@ -34,8 +38,29 @@ struct Args {
     runtime: Option<RuntimeKind>,
 }
 
+/// What else the program does.
+#[derive(Debug, Subcommand)]
+enum Instead {
+    /// Serve the Messages API from a script, for tests; prints its URL (see docs/scripts.md)
+    #[command(after_help = "Example:\n  hived scripted-upstream --script deploy/demo.toml")]
+    ScriptedUpstream {
+        /// Where to listen; port 0 takes a free one
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+        listen: SocketAddr,
+        /// The script
+        #[arg(long, value_name = "FILE")]
+        script: PathBuf,
+        /// Answer 401 to whoever does not present this key
+        #[arg(long, value_name = "KEY")]
+        key: Option<String>,
+    },
+}
+
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(instead) = args.instead {
+        return rehearse(instead);
+    }
     let flags = Flags {
         home: args.home,
         run: args.run,
@@ -48,6 +73,27 @@ fn main() -> ExitCode {
         Ok(End::Forced) => ExitCode::from(1),
         Ok(End::Fatal(why)) => startup::report(&why, ""),
         Err(error) => startup::report(&error.to_string(), error.hint()),
+    }
+}
+
+#[tokio::main]
+async fn rehearse(instead: Instead) -> ExitCode {
+    let Instead::ScriptedUpstream {
+        listen,
+        script,
+        key,
+    } = instead;
+    let standalone = Standalone {
+        listen,
+        script,
+        key,
+    };
+    // It holds nothing that would have to be put away: a signal ends it.
+    let mut stdout = std::io::stdout();
+    let served = standalone.run(&mut stdout, CancellationToken::new());
+    match served.await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => startup::report(&error.to_string(), ""),
     }
 }
 
