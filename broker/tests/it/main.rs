@@ -1,6 +1,11 @@
 //! Integration tests of the broker through the public API: its services on a real store, its gateway
 //! on real sockets.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests: a failure is the test's failure"
+)]
+
 mod events;
 mod gateway;
 mod inbox;
