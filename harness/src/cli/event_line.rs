@@ -17,7 +17,8 @@ pub(super) fn text(event: &Event) -> String {
         parts.push(escape::line(&event.agent));
     }
     if let Ok(Value::Object(data)) = serde_json::from_str(&event.data_json) {
-        let shown = data.iter().filter(|(_, value)| !value.is_null());
+        let empty = |value: &Value| value.is_null() || value.as_str() == Some("");
+        let shown = data.iter().filter(|(_, value)| !empty(value));
         parts.extend(shown.map(|(key, value)| format!("{}={}", escape::line(key), plain(value))));
     }
     parts.join("  ")
@@ -27,7 +28,7 @@ fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => {
             let text = escape::line(text);
-            if text.contains([' ', '"', '=']) || text.is_empty() {
+            if text.contains([' ', '"', '=']) {
                 format!("\"{}\"", text.replace('"', "\\\""))
             } else {
                 text
@@ -50,8 +51,9 @@ mod tests {
             at_ms: 1_700_000_000_000,
             kind: "turn.ended".to_owned(),
             agent: "scout".to_owned(),
-            data_json: r#"{"turn":3,"outcome":"ok","detail":"a \n\u001b[2Jb","none":null}"#
-                .to_owned(),
+            data_json:
+                r#"{"turn":3,"outcome":"ok","detail":"a \n\u001b[2Jb","none":null,"empty":""}"#
+                    .to_owned(),
         };
         insta::assert_snapshot!(text(&event), @r#"
         5  2023-11-14 22:13:20Z  turn.ended  scout  detail="a \n\u{1b}[2Jb"  outcome=ok  turn=3

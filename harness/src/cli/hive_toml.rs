@@ -51,6 +51,13 @@ impl HiveToml {
         self.text("runtime.kind")
     }
 
+    /// Whether other users are let in as operators.
+    pub(super) fn lists_operators(&self) -> bool {
+        self.at("operators")
+            .and_then(toml::Value::as_array)
+            .is_some_and(|list| !list.is_empty())
+    }
+
     /// The Docker engine's address, if it is set.
     pub(super) fn docker_host(&self) -> Option<&str> {
         self.text("runtime.docker.host")

@@ -14,6 +14,12 @@ use super::{CliError, Ctx, output};
 /// The database and what belongs to it, by the end of the name.
 const PARTS: [&str; 3] = ["", "-wal", "-shm"];
 
+/// Bytes of SQLite's file header, and where in it things stand (sqlite.org/fileformat).
+const HEADER: usize = 100;
+const PAGE_SIZE: usize = 16;
+const PAGES: usize = 28;
+const USER_VERSION: usize = 60;
+
 /// Put a backup in the place of the database. hived must be down.
 ///
 /// An existing database is replaced only with --force, and is kept under `backups/` in the data
@@ -30,7 +36,7 @@ pub struct Args {
 
 pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<(), CliError> {
     ctx.on_host()?;
-    check_header(&args.file)?;
+    check_file(&args.file)?;
     make_private(&ctx.home)?;
     let _lock = lock(&ctx.home)?;
     let database = ctx.home.join("hive.db");
@@ -53,21 +59,46 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<(), CliError> {
     ))
 }
 
-fn check_header(file: &Path) -> Result<(), CliError> {
+/// What can be seen from outside: the magic, the length that the header tells, a schema of hive's.
+/// hived looks at the rest when it starts.
+fn check_file(file: &Path) -> Result<(), CliError> {
     let cannot = |error| CliError::failed(format!("cannot read {}: {error}", file.display()));
-    let mut head = [0; 16];
     let mut opened = File::open(file).map_err(cannot)?;
-    if !opened.metadata().map_err(cannot)?.is_file() {
+    let meta = opened.metadata().map_err(cannot)?;
+    if !meta.is_file() {
         return Err(CliError::failed(format!("{} is no file", file.display())));
     }
+    let mut head = [0; HEADER];
     match opened.read_exact(&mut head) {
-        Ok(()) if &head == SQLITE => Ok(()),
-        Ok(()) => Err(not_a_database(file)),
+        Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            Err(not_a_database(file))
+            return Err(not_a_database(file));
         }
-        Err(error) => Err(cannot(error)),
+        Err(error) => return Err(cannot(error)),
     }
+    if !head.starts_with(SQLITE) || be32(&head, USER_VERSION) == 0 {
+        return Err(not_a_database(file));
+    }
+    let page = match be32(&head, PAGE_SIZE) >> 16 {
+        1 => 65_536,
+        size => size,
+    };
+    let told = u64::from(page) * u64::from(be32(&head, PAGES));
+    if told != meta.len() {
+        return Err(CliError::failed(format!(
+            "{} is cut off or damaged: its header tells {told} bytes, it has {}",
+            file.display(),
+            meta.len()
+        ))
+        .with_hint("name another file that `hive backup` wrote"));
+    }
+    Ok(())
+}
+
+/// Four bytes of the header, big-endian; the offsets are inside of it.
+fn be32(head: &[u8; HEADER], at: usize) -> u32 {
+    let bytes = head[at..at + 4].iter();
+    bytes.fold(0, |number, byte| (number << 8) | u32::from(*byte))
 }
 
 fn not_a_database(file: &Path) -> CliError {
@@ -191,11 +222,34 @@ mod tests {
         Place { dir, ctx }
     }
 
+    /// One page that ends with `mark`.
     fn database(path: &Path, mark: &str) -> PathBuf {
         let mut bytes = SQLITE.to_vec();
+        bytes.resize(512 - mark.len(), 0);
+        bytes[16..18].copy_from_slice(&512_u16.to_be_bytes());
+        bytes[31] = 1;
+        bytes[63] = 1;
         bytes.extend(mark.as_bytes());
         fs::write(path, bytes).unwrap();
         path.to_owned()
+    }
+
+    #[test]
+    fn a_cut_off_copy_and_another_programs_database_are_refused() {
+        let place = place();
+        let file = database(&place.dir.path().join("a.db"), "first");
+        let whole = fs::read(&file).unwrap();
+        let mut foreign = whole.clone();
+        foreign[63] = 0;
+        for bytes in [&whole[..511], &foreign, b""] {
+            fs::write(&file, bytes).unwrap();
+            let args = Args {
+                file: file.clone(),
+                force: true,
+            };
+            assert_eq!(run(&args, &place.ctx).unwrap_err().code(), 1);
+            assert!(!place.ctx.home.join("hive.db").exists());
+        }
     }
 
     #[test]

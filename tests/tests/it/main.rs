@@ -3,6 +3,11 @@
 mod claude_faults;
 mod claude_process;
 mod claude_turns;
+mod cli_agents;
+mod cli_backup;
+mod cli_mail;
+mod cli_refusals;
+mod cli_up;
 mod conformance;
 mod engine_install;
 mod tidy;

@@ -12,7 +12,12 @@ use super::{Check, Patient};
 pub(super) async fn examine(patient: &Patient) -> Vec<Check> {
     let mut checks = vec![program(), running(patient)];
     if let Ok(status) = &patient.status {
-        checks.extend([store(status), sockets(&patient.ctx.run)]);
+        let others = if patient.config.lists_operators() {
+            Others::Operators
+        } else {
+            Others::Nobody
+        };
+        checks.extend([store(status), sockets(&patient.ctx.run, others)]);
         checks.extend(agents(patient).await);
     }
     checks
@@ -79,19 +84,30 @@ fn store(status: &HiveStatus) -> Check {
     }
 }
 
-/// Whoever reaches the operator's socket is the operator.
-fn sockets(run: &Path) -> Check {
+/// Who else may reach the operator's socket. hived asks the kernel who it is in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Others {
+    Nobody,
+    /// hive.toml lists further operators: they pass through the directory and open the socket.
+    Operators,
+}
+
+fn sockets(run: &Path, others: Others) -> Check {
     let name = "sockets";
     let remedy = "stop hived, remove the directory, start it again";
     let operator = run.join("operator.sock");
-    for path in [run, &operator] {
+    let (dir_mask, socket_mask) = match others {
+        Others::Nobody => (0o007, 0o007),
+        Others::Operators => (0o006, 0o001),
+    };
+    for (path, mask) in [(run, dir_mask), (operator.as_path(), socket_mask)] {
         let mode = match std::fs::symlink_metadata(path) {
             Ok(meta) => meta.permissions().mode() & 0o777,
             Err(error) => {
                 return Check::fail(name, format!("{}: {error}", path.display()), remedy);
             }
         };
-        if mode & 0o007 != 0 {
+        if mode & mask != 0 {
             return Check::fail(
                 name,
                 format!("{} is open to everybody (mode {mode:o})", path.display()),
@@ -104,7 +120,7 @@ fn sockets(run: &Path) -> Check {
     if !is_socket {
         return Check::fail(name, format!("{} is no socket", operator.display()), remedy);
     }
-    Check::ok(name, format!("{} is private", operator.display()))
+    Check::ok(name, format!("{} has its modes", operator.display()))
 }
 
 /// Agents that do not work by themselves any more.
@@ -145,7 +161,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     use super::super::check::Verdict;
-    use super::sockets;
+    use super::{Others, sockets};
 
     #[test]
     fn sockets_that_everybody_reaches_are_a_failure() {
@@ -154,15 +170,17 @@ mod tests {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         };
         mode(dir.path(), 0o700);
-        assert_eq!(sockets(dir.path()).verdict, Verdict::Fail);
+        assert_eq!(sockets(dir.path(), Others::Nobody).verdict, Verdict::Fail);
         let path = dir.path().join("operator.sock");
         let _listener = UnixListener::bind(&path).unwrap();
         mode(&path, 0o660);
-        assert_eq!(sockets(dir.path()).verdict, Verdict::Ok);
+        assert_eq!(sockets(dir.path(), Others::Nobody).verdict, Verdict::Ok);
         mode(&path, 0o666);
-        assert_eq!(sockets(dir.path()).verdict, Verdict::Fail);
+        assert_eq!(sockets(dir.path(), Others::Nobody).verdict, Verdict::Fail);
+        mode(dir.path(), 0o711);
+        assert_eq!(sockets(dir.path(), Others::Operators).verdict, Verdict::Ok);
         mode(&path, 0o660);
         mode(dir.path(), 0o755);
-        assert_eq!(sockets(dir.path()).verdict, Verdict::Fail);
+        assert_eq!(sockets(dir.path(), Others::Nobody).verdict, Verdict::Fail);
     }
 }

@@ -166,8 +166,9 @@ fn stand(agents: &[Agent]) -> (Vec<&str>, Vec<&str>) {
             .map(|agent| agent.name.as_str())
             .collect::<Vec<_>>()
     };
-    let waiting = in_state(&["starting", "stopped", "stopping"]);
-    (waiting, in_state(&["failed", "unknown"]))
+    // `unknown`: the runtime was not looked at yet, or does not answer.
+    let waiting = in_state(&["starting", "stopped", "stopping", "unknown"]);
+    (waiting, in_state(&["failed"]))
 }
 
 fn judge(waiting: &[&str], failed: &[&str]) -> Result<(), CliError> {
@@ -179,7 +180,7 @@ fn judge(waiting: &[&str], failed: &[&str]) -> Result<(), CliError> {
         );
     }
     if !waiting.is_empty() {
-        let text = format!("still starting: {}", waiting.join(", "));
+        let text = format!("not there yet: {}", waiting.join(", "));
         output::complain("warning", &text);
     }
     Ok(())
