@@ -1,6 +1,7 @@
 //! A command line of a script, run as an engine's Bash tool would: in the agent's state directory,
 //! ended with everything it started when the turn ends.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -21,6 +22,7 @@ pub(super) async fn run(line: &str, state: &Path, home: &Path) -> Result<String,
         .arg(line)
         .current_dir(state)
         .env("HOME", home)
+        .env("PATH", path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -49,6 +51,20 @@ pub(super) async fn run(line: &str, state: &Path, home: &Path) -> Result<String,
     } else {
         Err(format!("{status}\n{text}"))
     }
+}
+
+/// The search path, with the directory of this program at its end: a container has `hive` on it
+/// anyway, a plain process may not.
+fn path() -> OsString {
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    let own = std::env::current_exe();
+    if let Some(dir) = own.as_deref().ok().and_then(Path::parent) {
+        if !path.is_empty() {
+            path.push(":");
+        }
+        path.push(dir);
+    }
+    path
 }
 
 /// Reads all of a pipe and keeps its beginning.
