@@ -10,4 +10,5 @@ mod cli_refusals;
 mod cli_up;
 mod conformance;
 mod engine_install;
+mod harness_turns;
 mod tidy;
