@@ -247,7 +247,7 @@ mod tests {
                 "ranged(",
                 "optional(",
                 "parsed(",
-                "or(",
+                ".or(",
                 "secs(",
                 "String>(",
                 "PathBuf>(",
