@@ -5,7 +5,7 @@ HOST  := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 PREFIX ?= $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
 BASE  ?=
 
-.PHONY: help up down install build static image test lint deny crash soak clean-test
+.PHONY: help up down install build static image test lint deny crash soak
 
 help: ## What can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -36,10 +36,10 @@ test: ## Everything that the tests need, then all of them
 	@tests/run.sh
 
 crash: ## The crash suite at every kill point (half an hour)
-	@HIVE_CRASH=all tests/run.sh -E 'test(/crash/)' --no-capture
+	@HIVE_CRASH=all tests/run.sh --profile long -E 'test(/crash/)' --no-capture
 
 soak: ## Hours of load, kills and idling: HIVE_SOAK_MINUTES=120
-	@HIVE_SOAK_MINUTES=$${HIVE_SOAK_MINUTES:-120} tests/run.sh -E 'test(/soak/)' --run-ignored all --no-capture
+	@HIVE_SOAK_MINUTES=$${HIVE_SOAK_MINUTES:-120} tests/run.sh --profile long -E 'test(/soak/)' --run-ignored all --no-capture
 
 lint: ## Format and clippy, warnings denied
 	cargo fmt --all --check
