@@ -1,4 +1,7 @@
-//! The end of a `needs_login` park: something changed in the directory that holds the login.
+//! The end of a `needs_login` park: a credential changed in the directory that holds the login.
+//!
+//! Only files that are named like one count: an engine that is kept goes on writing its transcript and
+//! its own state into the same directory, and that is no login.
 //!
 //! A login counts only when it is newer than the park: the same stale credentials must not be tried
 //! over and over. Both axes are needed, since `modified()` fails on some file systems.
@@ -11,7 +14,10 @@ const DEPTH: u32 = 2;
 /// Entries looked at, so that a huge directory costs a bounded time.
 const ENTRIES: u32 = 2_000;
 
-/// Newest modification and number of files below a directory.
+/// Parts of the names of files that hold a login, e.g. `.credentials.json`, `auth.json`.
+const LOGINS: [&str; 4] = ["credential", "auth", "token", "login"];
+
+/// Newest modification and number of the login files below a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirSnapshot {
     newest: Option<SystemTime>,
@@ -24,8 +30,8 @@ impl DirSnapshot {
     /// What is there now; a directory that cannot be read has nothing in it.
     #[must_use]
     pub fn take(dir: &Path) -> Self {
-        let mut snapshot = Self::default();
-        snapshot.add(dir, DEPTH);
+        let (mut snapshot, mut left) = (Self::default(), ENTRIES);
+        snapshot.add(dir, DEPTH, &mut left);
         snapshot
     }
 
@@ -35,28 +41,37 @@ impl DirSnapshot {
         self.newest > earlier.newest || self.files != earlier.files
     }
 
-    fn add(&mut self, dir: &Path, depth: u32) {
+    fn add(&mut self, dir: &Path, depth: u32, left: &mut u32) {
         let Ok(entries) = std::fs::read_dir(dir) else {
             return;
         };
         for entry in entries.flatten() {
-            if self.files >= ENTRIES {
+            if *left == 0 {
                 return;
             }
+            *left -= 1;
             // `DirEntry::metadata` does not follow links.
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
             if metadata.is_dir() {
                 if depth > 0 {
-                    self.add(&entry.path(), depth - 1);
+                    self.add(&entry.path(), depth - 1, left);
                 }
+                continue;
+            }
+            if !is_login(&entry.file_name().to_string_lossy()) {
                 continue;
             }
             self.files += 1;
             self.newest = self.newest.max(metadata.modified().ok());
         }
     }
+}
+
+fn is_login(name: &str) -> bool {
+    let name = name.to_lowercase();
+    LOGINS.iter().any(|part| name.contains(part))
 }
 
 #[cfg(test)]
@@ -83,6 +98,13 @@ mod tests {
         assert!(DirSnapshot::take(dir.path()).differs(&before));
 
         let touched = DirSnapshot::take(dir.path());
+        std::fs::create_dir(dir.path().join("projects")).unwrap();
+        std::fs::write(dir.path().join("projects/transcript.jsonl"), "x").unwrap();
+        std::fs::write(dir.path().join(".claude.json"), "x").unwrap();
+        assert!(
+            !DirSnapshot::take(dir.path()).differs(&touched),
+            "an engine's own writing is no login"
+        );
         std::fs::remove_file(&file).unwrap();
         assert!(DirSnapshot::take(dir.path()).differs(&touched));
         assert!(!DirSnapshot::take(&file).differs(&DirSnapshot::default()));
