@@ -6,6 +6,7 @@
     reason = "helpers of tests: a failure is the test's failure"
 )]
 
+mod bind;
 mod events;
 mod gateway;
 mod inbox;
@@ -15,3 +16,5 @@ mod reconcile;
 mod recv;
 mod sessions;
 mod turns;
+mod wake_line;
+mod web;
