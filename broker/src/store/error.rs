@@ -49,6 +49,17 @@ impl From<rusqlite::Error> for StoreError {
             rusqlite::Error::SqliteFailure(code, _) if code.code == ErrorCode::DiskFull => {
                 Self::Full
             }
+            rusqlite::Error::SqliteFailure(code, _)
+                if matches!(
+                    code.code,
+                    ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
+                ) =>
+            {
+                Self::Corrupt {
+                    path: PathBuf::from(super::open::FILE),
+                    detail: error.to_string(),
+                }
+            }
             _ => Self::Sqlite(error.to_string()),
         }
     }

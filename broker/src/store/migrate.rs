@@ -90,6 +90,16 @@ pub(super) fn run(
     Ok(())
 }
 
+/// A database as the hived of an earlier schema left it.
+#[cfg(test)]
+pub(super) fn run_up_to(conn: &mut Connection, version: u32) -> Result<(), StoreError> {
+    for sql in &MIGRATIONS[..version as usize] {
+        conn.execute_batch(sql)?;
+    }
+    conn.pragma_update(None, "user_version", version)?;
+    Ok(())
+}
+
 /// Writes a consistent copy; the target is created private to this user.
 pub(super) fn vacuum_into(conn: &Connection, target: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::PermissionsExt;

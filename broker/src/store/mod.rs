@@ -13,6 +13,8 @@ mod error;
 mod migrate;
 mod open;
 mod readers;
+#[cfg(test)]
+mod tests;
 mod tx;
 mod writer;
 

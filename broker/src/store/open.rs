@@ -19,6 +19,9 @@ use crate::wakers::Wakers;
 /// Oldest SQLite that is free of the WAL-reset corruption (sqlite.org/wal.html#walresetbug).
 pub const MIN_SQLITE: i32 = 3_051_003;
 
+/// The database's name in the data directory.
+pub(super) const FILE: &str = "hive.db";
+
 /// Handle on the store; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -55,7 +58,7 @@ impl Store {
     /// A damaged file, a schema newer than this build, a directory that cannot be written: the
     /// database is left untouched in each case.
     pub fn open(home: &Path, clock: Clock, tasks: Tasks) -> Result<Self, StoreError> {
-        let path = home.join("hive.db");
+        let path = home.join(FILE);
         migrate::refuse_damaged(&path)?;
         let mut conn = Connection::open(&path)?;
         prepare(&conn, &path)?;
@@ -193,7 +196,7 @@ where
 }
 
 /// Sets and then asserts what the promises rest on.
-fn prepare(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn prepare(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     conn.busy_timeout(std::time::Duration::from_secs(5))?;
     conn.pragma_update(None, "journal_mode", "wal")?;
     conn.pragma_update(None, "synchronous", "full")?;
