@@ -5,6 +5,8 @@
 
 mod adapter;
 mod errors;
+#[cfg(test)]
+mod fixture;
 mod mounts;
 mod request;
 mod summary;
