@@ -21,8 +21,16 @@ impl Place {
         let dir = tempfile::tempdir().unwrap();
         let (home, run) = (dir.path().join("h"), dir.path().join("r"));
         for folder in [
-            "h/agents/ann/state", "h/agents/ann/home", "h/agents/ann/harness", "h/agents/bob/state",
-            "h/bin", "h/engines", "h/backups", "r/agents/ann", "r/agents/bob", "r/terminals/ann",
+            "h/agents/ann/state",
+            "h/agents/ann/home",
+            "h/agents/ann/harness",
+            "h/agents/bob/state",
+            "h/bin",
+            "h/engines",
+            "h/backups",
+            "r/agents/ann",
+            "r/agents/bob",
+            "r/terminals/ann",
             "engine",
         ] {
             std::fs::create_dir_all(dir.path().join(folder)).unwrap();
@@ -75,8 +83,21 @@ fn an_agents_own_directories_are_mounted() {
 fn the_hosts_own_trees_are_refused() {
     let place = Place::new();
     for path in [
-        "/", "//", "/etc", "/etc/", "/etc/ssl", "/proc", "/proc/self", "/sys", "/run", "/var/run", "/root",
-        "/home", "/tmp/..", "/usr/../etc", "/does/not/exist",
+        "/",
+        "//",
+        "/etc",
+        "/etc/",
+        "/etc/ssl",
+        "/proc",
+        "/proc/self",
+        "/sys",
+        "/run",
+        "/var/run",
+        "/root",
+        "/home",
+        "/tmp/..",
+        "/usr/../etc",
+        "/does/not/exist",
     ] {
         place.refuses(Path::new(path));
     }
@@ -94,8 +115,19 @@ fn engine_sockets_and_what_holds_them_are_refused() {
 fn the_data_directory_and_other_agents_are_refused() {
     let place = Place::new();
     for path in [
-        "h", "h/", "r", "", "h/agents", "h/backups", "h/agents/bob", "h/agents/bob/state", "r/agents",
-        "r/agents/bob", "r/terminals", "h/agents/ann/../bob/state", "h/agents/ann/state/../../bob",
+        "h",
+        "h/",
+        "r",
+        "",
+        "h/agents",
+        "h/backups",
+        "h/agents/bob",
+        "h/agents/bob/state",
+        "r/agents",
+        "r/agents/bob",
+        "r/terminals",
+        "h/agents/ann/../bob/state",
+        "h/agents/ann/state/../../bob",
     ] {
         place.refuses(&place.path(path));
     }
@@ -104,7 +136,10 @@ fn the_data_directory_and_other_agents_are_refused() {
 #[test]
 fn links_do_not_hide_where_they_lead() {
     let place = Place::new();
-    for (n, target) in ["/", "/etc", "/proc", "h", "h/agents/bob", "engine"].iter().enumerate() {
+    for (n, target) in ["/", "/etc", "/proc", "h", "h/agents/bob", "engine"]
+        .iter()
+        .enumerate()
+    {
         let link = place.path(&format!("h/agents/ann/link-{n}"));
         symlink(place.path(target), &link).unwrap();
         place.refuses(&link);

@@ -37,9 +37,22 @@ fn it_may_do_nothing_that_it_was_not_given() {
         assert_eq!(at(&request, pointer), &expected, "{pointer}");
     }
     for absent in [
-        "PidMode", "UTSMode", "UsernsMode", "Devices", "DeviceRequests", "DeviceCgroupRules", "Binds",
-        "VolumesFrom", "PortBindings", "ExtraHosts", "Sysctls", "GroupAdd", "MaskedPaths", "ReadonlyPaths",
-        "CgroupnsMode", "Runtime",
+        "PidMode",
+        "UTSMode",
+        "UsernsMode",
+        "Devices",
+        "DeviceRequests",
+        "DeviceCgroupRules",
+        "Binds",
+        "VolumesFrom",
+        "PortBindings",
+        "ExtraHosts",
+        "Sysctls",
+        "GroupAdd",
+        "MaskedPaths",
+        "ReadonlyPaths",
+        "CgroupnsMode",
+        "Runtime",
     ] {
         let value = at(&request, &format!("/HostConfig/{absent}"));
         assert_eq!(value, &Value::Null, "{absent} is set");
@@ -82,7 +95,11 @@ fn every_mount_is_private_and_only_its_own_directories_are_writable() {
     for mount in mounts {
         assert_eq!(mount["Type"], "bind");
         assert_eq!(mount["BindOptions"]["Propagation"], "private");
-        let access = if mount["ReadOnly"] == true { "ro" } else { "rw" };
+        let access = if mount["ReadOnly"] == true {
+            "ro"
+        } else {
+            "rw"
+        };
         table.push(format!(
             "{} {} {access}",
             mount["Source"].as_str().unwrap(),
