@@ -6,6 +6,7 @@
 mod adapter;
 mod errors;
 #[cfg(test)]
+#[path = "fixture_tests.rs"]
 mod fixture;
 mod mounts;
 mod request;
