@@ -102,6 +102,9 @@ impl App {
         // Gone before the lock: the next hived finds no socket of this one.
         _ = std::fs::remove_file(hive.config.paths.operator_socket());
         hive.sockets.unlink_all();
+        if let Err(error) = hive.store.settle_log() {
+            warn!(%error, "the write-ahead log stays");
+        }
         info!(end = ?end, "stopped");
         Ok(end)
     }

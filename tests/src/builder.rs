@@ -109,6 +109,10 @@ impl Setup {
         self
     }
 
+    pub(crate) fn is_by_hand(&self) -> bool {
+        self.harness == Harness::ByHand
+    }
+
     /// Makes the directories and starts `hived`.
     pub async fn start(self) -> TestHive {
         let mut hive = TestHive::prepare(self);
@@ -155,11 +159,14 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// A program that idles until it is ended, in a session of its own as a harness is.
+/// A program that idles until it or its parent is ended, as a harness does.
 fn stub(folder: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let path = folder.join("stub");
-    write(&path, "#!/bin/bash\nexec setsid sleep infinity\n");
+    write(
+        &path,
+        "#!/bin/bash\nexec setpriv --pdeathsig KILL sleep infinity\n",
+    );
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
     path
 }

@@ -35,7 +35,7 @@ pub fn channel(socket: &Path) -> Channel {
 pub fn operator(socket: &Path) -> Operator {
     OperatorServiceClient::new(channel(socket))
         .max_decoding_message_size(RPC_BYTES)
-        .max_encoding_message_size(2 * RPC_BYTES)
+        .max_encoding_message_size(usize::MAX)
 }
 
 /// The agent service on `socket`.
@@ -43,7 +43,7 @@ pub fn operator(socket: &Path) -> Operator {
 pub fn agent(socket: &Path) -> Agent {
     AgentServiceClient::new(channel(socket))
         .max_decoding_message_size(RPC_BYTES)
-        .max_encoding_message_size(2 * RPC_BYTES)
+        .max_encoding_message_size(usize::MAX)
 }
 
 /// The refusal inside a status.

@@ -289,6 +289,25 @@ impl TestHive {
         }
     }
 
+    /// Whether agents run nothing of their own.
+    #[must_use]
+    pub fn is_by_hand(&self) -> bool {
+        self.setup.is_by_hand()
+    }
+
+    /// Waits until the agent's process runs.
+    pub async fn until_started(&self, name: &str) {
+        until("its process runs", SOON, || async {
+            let request = AgentRef {
+                name: name.to_owned(),
+            };
+            let agent = self.operator().get_agent(request).await.ok()?.into_inner();
+            let id = agent.runtime_id;
+            (!id.is_empty() && !id.starts_with("new:")).then_some(())
+        })
+        .await;
+    }
+
     /// Waits until the agent is shown in `state`.
     pub async fn until_state(&self, name: &str, state: &str, limit: Duration) {
         let last = std::sync::Mutex::new(String::new());

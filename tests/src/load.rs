@@ -1,5 +1,6 @@
 //! Senders and one receiver that work on while the hive is killed under them, and note what they see.
 
+use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -261,21 +262,29 @@ async fn serve(
     done: &CancellationToken,
     book: &Mutex<Book>,
 ) -> Result<(), Status> {
-    let mut session = Session::resume(client::agent(socket), instance.to_owned()).await?;
+    let open = Session::resume(client::agent(socket), instance.to_owned());
+    let mut session = soon(open).await?;
     while !done.is_cancelled() {
         if let Some((turn, messages)) = held.clone() {
-            session.end(turn, TurnOutcome::Ok).await?;
+            soon(session.end(turn, TurnOutcome::Ok)).await?;
             *held = None;
             note(book, &messages, true);
         }
         // Rows whose reply was lost with the broker are handed out again here.
-        let got = session.recv(4, 500).await?;
+        let got = soon(session.recv(4, 500)).await?;
         if got.turn_id != 0 {
             note(book, &got.messages, false);
             *held = Some((got.turn_id, got.messages));
         }
     }
     Ok(())
+}
+
+/// No call waits for a broker that is gone.
+async fn soon<T>(call: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+    tokio::time::timeout(CALL, call)
+        .await
+        .unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer")))
 }
 
 /// Notes a delivery, or that the turn of an earlier one was confirmed.

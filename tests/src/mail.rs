@@ -47,7 +47,13 @@ impl TestHive {
     /// The broker's refusal.
     pub async fn create_as(&mut self, request: CreateAgentRequest) -> Result<(), Status> {
         self.remember(&request.name);
-        self.operator().create_agent(request).await.map(drop)
+        let name = request.name.clone();
+        self.operator().create_agent(request).await?;
+        if self.is_by_hand() {
+            // The start of its process ends what sessions there were before.
+            self.until_started(&name).await;
+        }
+        Ok(())
     }
 
     /// Sends as the operator.

@@ -49,11 +49,28 @@ pub(super) fn refuse_damaged(path: &Path) -> Result<(), StoreError> {
             }
         }
     }
-    if head == MAGIC {
-        Ok(())
-    } else {
-        Err(corrupt("is not a database"))
+    if head != MAGIC {
+        return Err(corrupt("is not a database"));
     }
+    refuse_foreign_log(path, &wal)
+}
+
+/// Refuses a write-ahead log that SQLite would pass over in silence, together with all that was only
+/// in there. Zeros are what a power cut may leave of one that nothing had been synced into.
+fn refuse_foreign_log(path: &Path, wal: &Path) -> Result<(), StoreError> {
+    use std::io::Read;
+    /// First bytes of a write-ahead log, without the bit for its checksums' byte order.
+    const LOG_MAGIC: u32 = 0x377f_0682;
+    let mut head = [0_u8; 4];
+    let read = std::fs::File::open(wal).and_then(|mut file| file.read_exact(&mut head));
+    let magic = u32::from_be_bytes(head);
+    if read.is_err() || magic == 0 || magic & !1 == LOG_MAGIC {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt {
+        path: path.into(),
+        detail: "has a write-ahead log that is none".into(),
+    })
 }
 
 /// Brings the schema up to date, after a backup when there is something to lose.
@@ -87,6 +104,8 @@ pub(super) fn run(
     }
     tx.pragma_update(None, "user_version", known())?;
     tx.commit()?;
+    // From here on a lost log is a database that lacks its newest rows, never an empty one.
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(())
 }
 
@@ -127,7 +146,7 @@ fn check(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     })
 }
 
-fn damaged(path: &Path, error: &rusqlite::Error) -> StoreError {
+pub(super) fn damaged(path: &Path, error: &rusqlite::Error) -> StoreError {
     StoreError::Corrupt {
         path: path.into(),
         detail: error.to_string(),

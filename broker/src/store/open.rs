@@ -151,6 +151,17 @@ impl Store {
         })
     }
 
+    /// Moves what the write-ahead log holds into the database itself: the last act of an orderly end.
+    ///
+    /// # Errors
+    /// When it cannot be moved; nothing is lost, the next start finds it in the log.
+    pub fn settle_log(&self) -> Result<(), StoreError> {
+        let conn = Connection::open_with_flags(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        conn.busy_timeout(std::time::Duration::from_secs(2))?;
+        conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
     /// Writes a consistent copy to `target`, which must not exist.
     ///
     /// # Errors
@@ -198,7 +209,9 @@ where
 /// Sets and then asserts what the promises rest on.
 pub(super) fn prepare(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     conn.busy_timeout(std::time::Duration::from_secs(5))?;
-    conn.pragma_update(None, "journal_mode", "wal")?;
+    // The first look into the file: what is wrong with it is said with its name.
+    conn.pragma_update(None, "journal_mode", "wal")
+        .map_err(|error| migrate::damaged(path, &error))?;
     conn.pragma_update(None, "synchronous", "full")?;
     conn.pragma_update(None, "foreign_keys", "on")?;
     conn.set_prepared_statement_cache_capacity(128);

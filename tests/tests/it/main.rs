@@ -1,5 +1,6 @@
 //! The one binary of the tests that need whole programs; each file is one feature.
 
+mod authority;
 mod claude_faults;
 mod claude_process;
 mod claude_turns;
@@ -9,6 +10,13 @@ mod cli_mail;
 mod cli_refusals;
 mod cli_up;
 mod conformance;
+mod damage;
+mod docker_inside;
+mod docker_life;
 mod engine_install;
+mod first_message;
 mod harness_turns;
+mod kills;
+mod mail;
+mod sessions;
 mod tidy;

@@ -5,9 +5,6 @@
 
 mod adapter;
 mod errors;
-#[cfg(test)]
-#[path = "fixture_tests.rs"]
-mod fixture;
 mod mounts;
 mod request;
 mod summary;

@@ -127,7 +127,3 @@ impl Host {
         Ok(())
     }
 }
-
-#[cfg(test)]
-#[path = "mounts_tests.rs"]
-mod tests;

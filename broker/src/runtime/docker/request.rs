@@ -202,7 +202,3 @@ fn mount(source: &Path, target: &str, access: Access) -> Mount {
         ..Default::default()
     }
 }
-
-#[cfg(test)]
-#[path = "request_tests.rs"]
-mod tests;
