@@ -266,9 +266,13 @@ async fn serve(
     let mut session = soon(open).await?;
     while !done.is_cancelled() {
         if let Some((turn, messages)) = held.clone() {
-            soon(session.end(turn, TurnOutcome::Ok)).await?;
+            match soon(session.end(turn, TurnOutcome::Ok)).await {
+                Ok(_) => note(book, &messages, true),
+                // Its process was started anew meanwhile: the turn is over, its messages come again.
+                Err(status) if is_final(&status) => {}
+                Err(status) => return Err(status),
+            }
             *held = None;
-            note(book, &messages, true);
         }
         // Rows whose reply was lost with the broker are handed out again here.
         let got = soon(session.recv(4, 500)).await?;
