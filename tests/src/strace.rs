@@ -72,3 +72,51 @@ pub fn tracee(tracer: u32) -> Option<u32> {
 fn strings(args: &[&str]) -> Vec<String> {
     args.iter().map(|arg| (*arg).to_owned()).collect()
 }
+
+/// A tracer on a running process: its calls fail until this is dropped. Children that it had before
+/// are left alone, so nothing but the process itself keeps the tracer alive.
+#[derive(Debug)]
+pub struct Attached(std::process::Child);
+
+// === impl Attached ===
+
+impl Attached {
+    /// Makes every one of `calls` of `pid` fail with `error`, from when this returns.
+    pub async fn failing(pid: u32, calls: &str, error: &str) -> Self {
+        let child = std::process::Command::new("strace")
+            .args(["-f", "-qq", "-o", "/dev/null", "-p", &pid.to_string()])
+            .args(["-e", &format!("trace={calls}")])
+            .args(["-e", &format!("inject={calls}:error={error}")])
+            .spawn()
+            .expect("strace is installed");
+        let attached = Self(child);
+        crate::wait::until("strace traces every thread", crate::wait::SOON, || async {
+            threads_traced(pid).then_some(())
+        })
+        .await;
+        attached
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // It ends with its tracee; one that is still there detaches when it is killed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn threads_traced(pid: u32) -> bool {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return false;
+    };
+    let mut tasks = tasks.flatten().peekable();
+    tasks.peek().is_some()
+        && tasks.all(|task| {
+            std::fs::read_to_string(task.path().join("status")).is_ok_and(|status| {
+                status
+                    .lines()
+                    .any(|line| line.starts_with("TracerPid:") && !line.ends_with("\t0"))
+            })
+        })
+}
