@@ -168,7 +168,8 @@ fn cr19_migrations_from_every_earlier_schema_end_in_the_same_one() {
 
 #[test]
 fn cr16_a_damaged_file_is_refused_and_never_replaced() {
-    let damages: [(&str, fn(&mut Vec<u8>)); 4] = [
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 4] = [
         ("zeroed header", |bytes| bytes[..100].fill(0)),
         ("garbage", |bytes| bytes.fill(b'x')),
         ("cut off", |bytes| bytes.truncate(10)),

@@ -1,5 +1,6 @@
 //! DL8, F11: the real store against a small model of one mailbox, over random histories of sends,
-//! polls, ends, deaths, stops, lost replies, clock ticks and restarts of the broker.
+//! polls, ends, deaths, stops, lost replies, clock ticks and restarts of the broker. 256 histories, or
+//! as many as PROPTEST_CASES says.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -402,7 +403,7 @@ fn dl8_the_store_does_what_the_model_does() {
         .enable_all()
         .build()
         .unwrap();
-    let mut runner = TestRunner::new(Config::with_cases(256));
+    let mut runner = TestRunner::new(Config::default());
     runner
         .run(&prop::collection::vec(op(), 1..50), |ops| {
             runtime.block_on(async {

@@ -5,6 +5,9 @@
 
 mod adapter;
 mod errors;
+#[cfg(test)]
+#[path = "fixture_tests.rs"]
+mod fixture;
 mod mounts;
 mod request;
 mod summary;

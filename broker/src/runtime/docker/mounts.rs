@@ -127,3 +127,7 @@ impl Host {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "mounts_tests.rs"]
+mod tests;

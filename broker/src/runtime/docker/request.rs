@@ -202,3 +202,7 @@ fn mount(source: &Path, target: &str, access: Access) -> Mount {
         ..Default::default()
     }
 }
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

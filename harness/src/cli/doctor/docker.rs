@@ -148,9 +148,13 @@ fn static_hive(patient: &Patient) -> Check {
     }
 }
 
-/// The one that hived mounts: what hive.toml names, else the one beside hived, else this one.
+/// The one that hived mounts: what hive.toml or `$HIVE_BINARY` names, else the one beside hived, else
+/// this one.
 fn mounted_hive(patient: &Patient) -> std::io::Result<PathBuf> {
     if let Some(path) = patient.config.hive_binary() {
+        return Ok(PathBuf::from(path));
+    }
+    if let Some(path) = std::env::var_os("HIVE_BINARY").filter(|path| !path.is_empty()) {
         return Ok(PathBuf::from(path));
     }
     let beside = programs::hived()

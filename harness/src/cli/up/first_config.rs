@@ -38,7 +38,7 @@ kind = \"{}\"
 
 [agent]
 # What runs the turns of agents that name none: claude, or scripted (plays a script, asks no model).
-engine = \"{}\"
+{}
 
 [gateway]
 # Where hived reads the model's key. Without any of these it is the variable ANTHROPIC_API_KEY of
@@ -47,7 +47,11 @@ engine = \"{}\"
 # key_env = \"MY_KEY\"
 ",
         runtime.word(),
-        engine.word()
+        match engine {
+            EngineArg::Claude => "engine = \"claude\"",
+            // The default; left open, so that the next `hive up` takes claude once it can work.
+            EngineArg::Scripted => "# engine = \"claude\"",
+        }
     )
 }
 
@@ -63,7 +67,11 @@ mod tests {
         write(dir.path(), RuntimeArg::Docker, EngineArg::Claude).unwrap();
         let file = HiveToml::read(dir.path()).unwrap();
         assert_eq!(file.runtime(), Some("process"));
-        assert_eq!(file.engine(), Some("scripted"));
+        assert_eq!(file.engine(), None);
         assert_eq!(file.credential(), None);
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), RuntimeArg::Docker, EngineArg::Claude).unwrap();
+        let file = HiveToml::read(dir.path()).unwrap();
+        assert_eq!(file.engine(), Some("claude"));
     }
 }

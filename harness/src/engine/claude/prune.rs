@@ -7,10 +7,12 @@ use std::time::SystemTime;
 /// Transcripts and other leavings that are kept beside the running conversation's, newest first.
 const KEPT: usize = 20;
 
-/// Clears the directory for temporary files, and bounds the transcripts of earlier conversations
+/// Removes the directory for temporary files, and bounds the transcripts of earlier conversations
 /// and the small files that grow with every start. `current` is never touched.
 pub(super) fn prune(tmp: &Path, home: &Path, config_dir: &Path, current: &str) {
     clear(tmp);
+    // Made again by the next start; it stays when something in it could not be removed.
+    let _ = fs::remove_dir(tmp);
     for project in entries(&config_dir.join("projects")) {
         keep_newest(&project, current);
     }
