@@ -102,7 +102,11 @@ impl App {
         // Gone before the lock: the next hived finds no socket of this one.
         _ = std::fs::remove_file(hive.config.paths.operator_socket());
         hive.sockets.unlink_all();
-        if let Err(error) = hive.store.settle_log() {
+        // After a write that did not reach the disk nothing of the log may be moved: the cache that
+        // it would come from cannot be trusted any more.
+        if !matches!(end, End::Fatal(_))
+            && let Err(error) = hive.store.settle_log()
+        {
             warn!(%error, "the write-ahead log stays");
         }
         info!(end = ?end, "stopped");

@@ -106,7 +106,7 @@ pub async fn kill_tree(pid: u32, grace: Duration) -> usize {
     let found = tree.len();
     if !grace.is_zero() {
         signal_all(&tree, Signal::TERM);
-        gone(&root, &tree, grace).await;
+        gone(&root, &mut tree, grace).await;
     }
     let deadline = Instant::now() + KILL_WAIT;
     loop {
@@ -211,13 +211,22 @@ fn belonging(all: &[Seen], root: &Seen, known: &[Seen]) -> Vec<Seen> {
     found
 }
 
-/// Waits until nothing of a tree lives, at most `limit`.
-async fn gone(root: &Seen, tree: &[Seen], limit: Duration) {
+/// Waits until nothing of a tree lives, at most `limit`. What is forked after the first look gets its
+/// TERM here: it would otherwise sit out the whole grace.
+async fn gone(root: &Seen, tree: &mut Vec<Seen>, limit: Duration) {
     let deadline = Instant::now() + limit;
     while Instant::now() < deadline {
-        if belonging(&processes(), root, tree).is_empty() {
+        let left = belonging(&processes(), root, tree);
+        if left.is_empty() {
             return;
         }
+        let known = |seen: &Seen| {
+            let same = |old: &Seen| old.pid == seen.pid && old.started == seen.started;
+            tree.iter().any(same)
+        };
+        let newcomers: Vec<Seen> = left.into_iter().filter(|seen| !known(seen)).collect();
+        signal_all(&newcomers, Signal::TERM);
+        tree.extend(newcomers);
         tokio::time::sleep(LOOK).await;
     }
 }

@@ -24,6 +24,24 @@ pub struct Life {
     pub replies: Vec<MessageRow>,
 }
 
+// === impl Life ===
+
+impl Life {
+    /// Whether its recipient has sent an answer back to its sender. A message to somebody else that
+    /// merely names it is none: a manager that delegates has not answered yet.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        let (asked, from) = (self.message.to, &self.message.from);
+        self.replies.iter().any(|reply| {
+            Some(reply.to_name.as_str()) == Some(from.as_str())
+                && match asked {
+                    Recipient::Agent(id) => reply.from_id == Some(id),
+                    Recipient::Operator => reply.from_id.is_none(),
+                }
+        })
+    }
+}
+
 /// Whose mailbox is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mailbox {

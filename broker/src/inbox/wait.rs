@@ -30,7 +30,7 @@ impl Inbox {
                 MessageState::Acked | MessageState::Dead => true,
                 MessageState::Queued | MessageState::Leased | MessageState::Unspecified => false,
             };
-            if settled || !life.replies.is_empty() || Instant::now() >= deadline {
+            if settled || life.is_answered() || Instant::now() >= deadline {
                 return Ok(life);
             }
             tokio::select! {

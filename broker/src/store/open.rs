@@ -195,6 +195,13 @@ where
         keep
     }
 
+    fn fault(&self) -> Option<StoreError> {
+        self.result
+            .as_ref()
+            .and_then(|result| result.as_ref().err())
+            .cloned()
+    }
+
     fn settle(self: Box<Self>, committed: Result<(), StoreError>) {
         let result = match (committed, self.result) {
             (Ok(()), Some(result)) => result,

@@ -19,6 +19,8 @@ const GROUP: usize = 1024;
 pub(super) trait Job: Send {
     /// Runs the closure and keeps its result; says whether its savepoint is to be kept.
     fn run(&mut self, tx: &mut Tx<'_>) -> Keep;
+    /// Why the closure failed; none when it did not.
+    fn fault(&self) -> Option<StoreError>;
     /// Sends the kept result, or the commit's error in its place.
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
@@ -92,6 +94,9 @@ impl Writer {
                     all.evented |= after.evented;
                 }
                 Keep::RollBack => {
+                    if let Some(fault) = job.fault().filter(|fault| self.ends_group(fault)) {
+                        return Err(fault);
+                    }
                     self.conn.prepare_cached("ROLLBACK TO job")?.execute([])?;
                 }
             }
@@ -99,6 +104,12 @@ impl Writer {
         }
         self.conn.execute_batch("COMMIT")?;
         Ok(all)
+    }
+
+    /// A failed flush is nothing to go on after. On a full disk SQLite may end the whole transaction by
+    /// itself, savepoints and all (sqlite.org/lang_transaction.html): its own reason is the one to tell.
+    fn ends_group(&self, fault: &StoreError) -> bool {
+        matches!(fault, StoreError::Fsync(_)) || self.conn.is_autocommit()
     }
 
     fn settle(&self, group: &mut Vec<Box<dyn Job>>, committed: &Result<(), StoreError>) {

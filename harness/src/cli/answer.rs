@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hive_proto::v1::{MessageLife, MessageState, Outcome, Reason};
+use hive_proto::v1::{Message, MessageLife, MessageState, Outcome, Reason};
 use hive_proto::words;
 
 use super::output::{self, Format, Progress};
@@ -73,8 +73,19 @@ pub(super) async fn wait(
     }
 }
 
+/// What its recipient sent back to its sender. A message to somebody else that merely names it is no
+/// answer: a manager that delegates has not answered yet.
+fn answers(life: &MessageLife) -> impl Iterator<Item = &Message> {
+    let (from, to) = life.message.as_ref().map_or(("", ""), |message| {
+        (message.from.as_str(), message.to.as_str())
+    });
+    life.replies
+        .iter()
+        .filter(move |reply| reply.from == to && reply.to == from)
+}
+
 fn stand(life: &MessageLife) -> Stand {
-    if !life.replies.is_empty() {
+    if answers(life).next().is_some() {
         return Stand::Answered;
     }
     let message = life.message.clone().unwrap_or_default();
@@ -134,11 +145,11 @@ async fn show(calls: &CommandCalls, life: &MessageLife, format: Format) -> Resul
     if format.json {
         output::json(&shapes::Life::from(life))?;
     } else {
-        for reply in &life.replies {
+        for reply in answers(life) {
             output::line(escape::block(&reply.body).trim_end_matches('\n'))?;
         }
     }
-    let to_operator = life.replies.iter().filter(|reply| reply.to == "operator");
+    let to_operator = answers(life).filter(|reply| reply.to == "operator");
     let unread = to_operator.filter(|reply| reply.state() == MessageState::Queued);
     let ids: Vec<i64> = unread.map(|reply| reply.id).collect();
     if !ids.is_empty() {

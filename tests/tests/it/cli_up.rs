@@ -4,7 +4,10 @@ use hive_tests::TestHive;
 
 /// A place without a hive; the port is any free one.
 fn place() -> TestHive {
-    TestHive::builder().set("listen", "127.0.0.1:0").prepare()
+    TestHive::builder()
+        .set("listen", "127.0.0.1:0")
+        .set("runtime.kind", "process")
+        .prepare()
 }
 
 #[tokio::test]

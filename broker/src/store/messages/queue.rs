@@ -177,7 +177,7 @@ fn take(
         .conn()
         .prepare_cached(
             "UPDATE messages SET state = 'leased', turn_id = ?2, epoch = ?3, leased_at = ?4,
-                 not_before = NULL
+                 not_before = NULL, stalled_at = NULL
              WHERE id = ?1 AND state = 'queued'",
         )?
         .execute(params![row.id.0, turn.0, sql(epoch), tx.now().0])?;

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::drive::{drive, unix_ms};
 use super::facts::{Kind, Stop};
-use super::launch::Launch;
+use super::launch::{Launch, LaunchError};
 use super::outcome::{Verdict, judge};
 use super::permission::Rule;
 use super::process::Process;
@@ -53,7 +53,7 @@ impl Claude {
         for _ in 0..2 {
             let (mut kept, fresh) = match self.take_process(&rule).await {
                 Ok(taken) => taken,
-                Err(why) => return self.config_failure(&why),
+                Err(error) => return self.failure(error.class(), &error.to_string()),
             };
             let mut turn = Turn::begin(job.clone(), &rule, events, Instant::now());
             drive(&mut turn, &mut kept.process, cancel).await;
@@ -62,17 +62,14 @@ impl Claude {
             }
             return self.finish(turn, kept).await;
         }
-        self.config_failure("claude does not start")
+        self.failure(FailureClass::Config, "claude does not start")
     }
 
     /// The kept process where it fits what is wanted now, else a new one. The flag tells a new one.
-    async fn take_process(&mut self, rule: &Rule) -> Result<(Kept, bool), String> {
-        let launch =
-            Launch::new(&self.env, rule, std::env::vars_os()).map_err(|error| error.to_string())?;
+    async fn take_process(&mut self, rule: &Rule) -> Result<(Kept, bool), LaunchError> {
+        let launch = Launch::new(&self.env, rule, std::env::vars_os())?;
         let file = SessionFile::in_dir(&self.env.harness);
-        let session = file
-            .load()
-            .map_err(|error| format!("cannot store the session: {error}"))?;
+        let session = file.load()?;
         if let Some(mut kept) = self.kept.take() {
             if kept.launch == launch && kept.session.id == session.id && kept.process.is_alive() {
                 kept.session = session;
@@ -80,9 +77,8 @@ impl Claude {
             }
             self.let_go(kept).await;
         }
-        launch.prepare().map_err(|error| error.to_string())?;
-        let process = Process::spawn(&launch, &session)
-            .map_err(|error| format!("cannot start {}: {error}", launch.program.display()))?;
+        launch.prepare()?;
+        let process = Process::spawn(&launch, &session)?;
         tracing::debug!(claude.pid = process.pid(), "claude started");
         let kept = Kept {
             process,
@@ -162,8 +158,8 @@ impl Claude {
         }
     }
 
-    fn config_failure(&self, why: &str) -> TurnEnd {
-        let verdict = Verdict::failed(FailureClass::Config, why);
+    fn failure(&self, class: FailureClass, why: &str) -> TurnEnd {
+        let verdict = Verdict::failed(class, why);
         end(verdict, Usage::default(), self.env.config.model.clone())
     }
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use hive_proto::v1::FailureClass;
+
 use super::files::Files;
 use super::permission::{BUILTINS, Rule};
 use super::session::Session;
@@ -44,6 +46,19 @@ pub(super) enum LaunchError {
     ForeignTmp(PathBuf),
     #[error("cannot prepare claude's files: {0}")]
     Io(#[from] std::io::Error),
+}
+
+// === impl LaunchError ===
+
+impl LaunchError {
+    /// Whether somebody must act first. A full disk or a lack of processes passes: what was asked for
+    /// runs again later.
+    pub(super) fn class(&self) -> FailureClass {
+        match self {
+            Self::NotInstalled | Self::ForeignTmp(_) => FailureClass::Config,
+            Self::Io(_) => FailureClass::Crashed,
+        }
+    }
 }
 
 // === impl Launch ===
