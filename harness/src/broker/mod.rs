@@ -5,17 +5,18 @@
 //! - [`session`]: the session as the runner and the tools see it
 //! - [`driver`]: open, attend, beat, open again
 //! - [`backoff`]: the wait between two tries
-//! - [`operator`]: the calls of the command line
+//! - [`command`]: the calls of the command line
 
 pub mod backoff;
 pub mod calls;
 pub mod client;
+pub mod command;
 pub mod driver;
-pub mod operator;
 pub mod session;
 
 pub use calls::AgentCalls;
 pub use client::BrokerClient;
+pub use command::{CommandCalls, Items};
 pub use driver::SessionDriver;
-pub use operator::{CommandCalls, Items};
+
 pub use session::{Cancels, Link, Opened, Says, Session};

@@ -1,0 +1,156 @@
+//! The service's methods, each a line: parsing and rendering are the nouns' files.
+
+use hive_proto::limits::RPC_BYTES;
+use hive_proto::v1::operator_service_server::{OperatorService, OperatorServiceServer};
+use hive_proto::v1::{self, AgentRef};
+use tonic::service::Routes;
+use tonic::service::interceptor::InterceptedService;
+use tonic::{Request, Response};
+
+use super::{Reply, Stream, agents, messages, streams};
+use crate::hive::Hive;
+use crate::rpc::gate::{OperatorGate, Operators};
+use crate::rpc::status::status;
+
+/// The service.
+#[derive(Clone)]
+pub struct OperatorRpc {
+    hive: Hive,
+}
+
+// === impl OperatorRpc ===
+
+impl OperatorRpc {
+    /// What the operator socket serves, to operators only.
+    #[must_use]
+    pub fn routes(hive: Hive) -> Routes {
+        let operators = Operators {
+            own: rustix::process::geteuid().as_raw(),
+            listed: hive.config.operators.clone(),
+        };
+        let gate = OperatorGate::new(operators, hive.audit.clone(), hive.tasks.stopping());
+        let service = OperatorServiceServer::new(Self { hive })
+            .max_decoding_message_size(RPC_BYTES)
+            .max_encoding_message_size(RPC_BYTES);
+        Routes::new(InterceptedService::new(service, gate))
+    }
+}
+
+#[tonic::async_trait]
+impl OperatorService for OperatorRpc {
+    async fn get_status(&self, _: Request<v1::GetStatusRequest>) -> Reply<v1::HiveStatus> {
+        let report = crate::status::report(&self.hive).await;
+        report.map(Response::new).map_err(status)
+    }
+
+    async fn list_agents(
+        &self,
+        _: Request<v1::ListAgentsRequest>,
+    ) -> Reply<v1::ListAgentsResponse> {
+        agents::list(&self.hive).await
+    }
+
+    async fn get_agent(&self, request: Request<AgentRef>) -> Reply<v1::Agent> {
+        agents::get(&self.hive, request.into_inner()).await
+    }
+
+    async fn create_agent(&self, request: Request<v1::CreateAgentRequest>) -> Reply<v1::Agent> {
+        agents::create(&self.hive, request.into_inner()).await
+    }
+
+    async fn start_agent(&self, request: Request<AgentRef>) -> Reply<v1::Agent> {
+        agents::start(&self.hive, request.into_inner()).await
+    }
+
+    async fn stop_agent(&self, request: Request<v1::StopAgentRequest>) -> Reply<v1::Agent> {
+        agents::stop(&self.hive, request.into_inner()).await
+    }
+
+    async fn restart_agent(&self, request: Request<AgentRef>) -> Reply<v1::Agent> {
+        agents::restart(&self.hive, request.into_inner()).await
+    }
+
+    async fn pause_agent(&self, request: Request<AgentRef>) -> Reply<v1::Agent> {
+        agents::pause(&self.hive, request.into_inner()).await
+    }
+
+    async fn resume_agent(&self, request: Request<AgentRef>) -> Reply<v1::Agent> {
+        agents::resume(&self.hive, request.into_inner()).await
+    }
+
+    async fn cancel_turn(&self, request: Request<AgentRef>) -> Reply<v1::Agent> {
+        agents::cancel(&self.hive, request.into_inner()).await
+    }
+
+    async fn remove_agent(
+        &self,
+        request: Request<v1::RemoveAgentRequest>,
+    ) -> Reply<v1::RemoveAgentResponse> {
+        agents::remove(&self.hive, request.into_inner()).await
+    }
+
+    type LogsStream = Stream<v1::LogLine>;
+
+    async fn logs(&self, request: Request<v1::LogsRequest>) -> Reply<Self::LogsStream> {
+        streams::logs(&self.hive, request.into_inner()).await
+    }
+
+    async fn send(&self, request: Request<v1::SendRequest>) -> Reply<v1::SendResponse> {
+        messages::send(&self.hive, request.into_inner()).await
+    }
+
+    async fn send_batch(
+        &self,
+        request: Request<v1::SendBatchRequest>,
+    ) -> Reply<v1::SendBatchResponse> {
+        messages::send_batch(&self.hive, request.into_inner()).await
+    }
+
+    async fn list_inbox(
+        &self,
+        request: Request<v1::ListMailboxRequest>,
+    ) -> Reply<v1::ListMessagesResponse> {
+        messages::list(&self.hive, request.into_inner()).await
+    }
+
+    async fn mark_read(
+        &self,
+        request: Request<v1::MarkReadRequest>,
+    ) -> Reply<v1::MarkReadResponse> {
+        messages::mark_read(&self.hive, request.into_inner()).await
+    }
+
+    async fn get_message(&self, request: Request<v1::GetMessageRequest>) -> Reply<v1::MessageLife> {
+        messages::get(&self.hive, request.into_inner()).await
+    }
+
+    async fn wait_message(
+        &self,
+        request: Request<v1::WaitMessageRequest>,
+    ) -> Reply<v1::MessageLife> {
+        messages::wait(&self.hive, request.into_inner()).await
+    }
+
+    async fn list_dead(&self, _: Request<v1::ListDeadRequest>) -> Reply<v1::ListMessagesResponse> {
+        messages::dead(&self.hive).await
+    }
+
+    async fn requeue_dead(
+        &self,
+        request: Request<v1::GetMessageRequest>,
+    ) -> Reply<v1::MessageLife> {
+        messages::requeue(&self.hive, request.into_inner()).await
+    }
+
+    type WatchStream = Stream<v1::Event>;
+
+    async fn watch(&self, request: Request<v1::WatchRequest>) -> Reply<Self::WatchStream> {
+        streams::watch(&self.hive, request.into_inner()).await
+    }
+
+    type BackupStream = Stream<v1::BackupChunk>;
+
+    async fn backup(&self, _: Request<v1::BackupRequest>) -> Reply<Self::BackupStream> {
+        streams::backup(&self.hive).await
+    }
+}

@@ -1,0 +1,16 @@
+//! The calls of the command line, one file a noun, as plain results.
+//!
+//! - [`calls`]: one try with a deadline, single answers and streams
+//! - [`refusal`]: a status as a refusal that says which socket did not answer
+//! - [`agents`], [`messages`], [`streams`], [`status`]: the operator's calls
+//! - [`own`]: the calls of a process beside an agent, on that agent's socket
+
+mod agents;
+mod calls;
+mod messages;
+mod own;
+mod refusal;
+mod status;
+mod streams;
+
+pub use calls::{CommandCalls, Items};
