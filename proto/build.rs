@@ -1,5 +1,7 @@
 //! Compiles hive/v1/*.proto in pure Rust, so that no `protoc` is needed.
 
+use prost::Message as _;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=hive");
     let files = [
@@ -7,8 +9,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "hive/v1/agent.proto",
         "hive/v1/manager.proto",
         "hive/v1/operator.proto",
+        "hive/v1/topology.proto",
     ];
-    let descriptors = protox::compile(files, ["."])?;
-    tonic_prost_build::configure().compile_fds(descriptors)?;
+    let mut descriptors = protox::compile(files, ["."])?;
+    tonic_prost_build::configure().compile_fds(descriptors.clone())?;
+    // What `methods.rs` reads: comments are of no use to it.
+    for file in &mut descriptors.file {
+        file.source_code_info = None;
+    }
+    let out = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
+    std::fs::write(out.join("hive.v1.bin"), descriptors.encode_to_vec())?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use tracing::{info, warn};
 
 use crate::agents::{self, Agents};
 use crate::audit::Audit;
+use crate::authority::Authority;
 use crate::backup::Backup;
 use crate::bind::{Owner, bind};
 use crate::clock::Clock;
@@ -181,6 +182,7 @@ fn compose(
         gateway: Gateway::new(settings, clock.clone(), tasks.clone(), sink)?,
         reconcilers: reconcilers(&store, &clock, &sessions, &agents),
         audit: Audit::new(store.clone(), clock.clone(), tasks.clone()),
+        authority: Authority::new(store.clone()),
         backup: Backup::new(store.clone(), &config.paths),
         health: Health::new(store.clone(), tasks.clone()),
         config: Arc::new(config),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::agents::Agents;
 use crate::audit::Audit;
+use crate::authority::Authority;
 use crate::backup::Backup;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -36,6 +37,7 @@ pub struct Hive {
     pub sockets: Sockets,
     pub reconcilers: Reconcilers,
     pub audit: Audit,
+    pub authority: Authority,
     pub backup: Backup,
     pub health: Health,
     /// Where the web is served: the port is known only once it is bound.

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod app;
 pub mod audit;
+pub mod authority;
 pub mod backup;
 pub mod bind;
 pub mod clock;

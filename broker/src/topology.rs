@@ -101,6 +101,40 @@ pub fn parent(conn: &Conn, agent: AgentId) -> Result<Target, StoreError> {
         .map_or_else(Target::operator, Target::agent))
 }
 
+/// Whether `caller` may act on `agent`: it is itself, or a living manager with `agent` somewhere below
+/// it. A removed agent is nobody's.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn is_in_subtree(conn: &Conn, caller: AgentId, agent: AgentId) -> Result<bool, StoreError> {
+    let living = |id| -> Result<Option<Member>, StoreError> {
+        let member = roster::member(conn, id)?;
+        Ok(member.filter(|member| member.life == Life::Living))
+    };
+    let (Some(caller), Some(_)) = (living(caller)?, living(agent)?) else {
+        return Ok(false);
+    };
+    if caller.id == agent {
+        return Ok(true);
+    }
+    let below = above(conn, agent)?.iter().any(|row| row.id == caller.id);
+    Ok(caller.role == Role::Manager && below)
+}
+
+/// The living agents below one, in the order of their making; not itself.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn below(conn: &Conn, agent: AgentId) -> Result<Vec<AgentId>, StoreError> {
+    let mut found = Vec::new();
+    for member in roster::living(conn)? {
+        if above(conn, member.id)?.iter().any(|row| row.id == agent) {
+            found.push(member.id);
+        }
+    }
+    Ok(found)
+}
+
 fn manager(conn: &Conn, from: Sender) -> Result<Target, Unresolved> {
     let Sender::Agent(id) = from else {
         return root_manager(conn);

@@ -1,6 +1,6 @@
 //! hive.v1: the generated wire types, and the few words that both sides must spell alike.
 //!
-//! - [`v1`]: generated from `hive/v1/*.proto`
+//! - [`v1`]: generated from `hive/v1/*.proto`; [`methods`]: what they list, as data
 //! - [`ids`]: one newtype for each kind of number
 //! - [`name`]: agent names, recipients and wake labels, checked before anything is built from them
 //! - [`reason`]: the one table reason → gRPC code, HTTP status, exit code, hint
@@ -18,6 +18,7 @@ pub mod v1 {
 pub mod ids;
 pub mod limits;
 pub mod mail;
+pub mod methods;
 pub mod name;
 pub mod reason;
 pub mod script;

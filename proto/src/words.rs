@@ -1,6 +1,6 @@
 //! Enum ⇄ the snake_case words that are stored, printed and documented.
 
-use crate::v1::{FailureClass, HarnessState, MessageState, Outcome, Role};
+use crate::v1::{FailureClass, HarnessState, MessageState, Outcome, Role, ToolGroup};
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $parse:ident, $ty:ty { $($variant:path => $word:literal),+ $(,)? }) => {
@@ -29,6 +29,15 @@ words!(
         Role::Unspecified => "",
         Role::Agent => "agent",
         Role::Manager => "manager",
+    }
+);
+words!(
+    /// Word of a group of tools.
+    tool_group, parse_tool_group, ToolGroup {
+        ToolGroup::Unspecified => "",
+        ToolGroup::Questions => "questions",
+        ToolGroup::Reminders => "reminders",
+        ToolGroup::Scheduling => "scheduling",
     }
 );
 words!(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use hive_proto::Refusal;
 use hive_proto::limits::RPC_BYTES;
 use hive_proto::v1::agent_service_client::AgentServiceClient;
+use hive_proto::v1::manager_service_client::ManagerServiceClient;
 use hive_proto::v1::operator_service_client::OperatorServiceClient;
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
@@ -17,6 +18,8 @@ pub use tonic::{Code, Request, Status, Streaming};
 pub type Operator = OperatorServiceClient<Channel>;
 /// An agent's client.
 pub type Agent = AgentServiceClient<Channel>;
+/// A manager's further client.
+pub type Manager = ManagerServiceClient<Channel>;
 
 /// A channel that connects at its first call and again after each break.
 #[must_use]
@@ -46,13 +49,22 @@ pub fn agent(socket: &Path) -> Agent {
         .max_encoding_message_size(usize::MAX)
 }
 
+/// The manager service on `socket`.
+#[must_use]
+pub fn manager(socket: &Path) -> Manager {
+    ManagerServiceClient::new(channel(socket))
+        .max_decoding_message_size(RPC_BYTES)
+        .max_encoding_message_size(usize::MAX)
+}
+
 /// The refusal inside a status.
 #[must_use]
 pub fn refusal(status: &Status) -> Refusal {
     Refusal::from_status(status)
 }
 
-/// Calls any method of any service with an empty request; the answer's content is not looked at.
+/// Calls any method of any service with an empty request. The answer's content is not looked at; of a
+/// stream, not even its first message is waited for.
 ///
 /// # Errors
 /// The status.
@@ -65,7 +77,8 @@ pub async fn call_by_path(socket: &Path, service: &str, method: &str) -> Result<
         .parse()
         .map_err(|_| Status::invalid_argument("not a path"))?;
     let codec = tonic_prost::ProstCodec::<(), ()>::default();
-    grpc.unary(tonic::Request::new(()), path, codec)
+    // A unary answer is a stream of one.
+    grpc.server_streaming(tonic::Request::new(()), path, codec)
         .await
         .map(drop)
 }

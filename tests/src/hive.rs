@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::builder::Setup;
-use crate::client::{self, Agent, Operator};
+use crate::client::{self, Agent, Manager, Operator};
 use crate::command::{Ran, run};
 use crate::daemon::{Daemon, Ended, marked, send};
 use crate::session::Session;
@@ -215,13 +215,25 @@ impl TestHive {
         client::agent(&self.agent_sockets(name).join("broker.sock"))
     }
 
-    /// Opens a session on an agent's socket, as its harness would, once the socket is there.
-    pub async fn session(&self, name: &str) -> Session {
+    /// A manager's further client on its own socket.
+    #[must_use]
+    pub fn manager(&self, name: &str) -> Manager {
+        client::manager(&self.agent_sockets(name).join("broker.sock"))
+    }
+
+    /// The path of an agent's socket, once it is there.
+    pub async fn broker_socket(&self, name: &str) -> PathBuf {
         let socket = self.agent_sockets(name).join("broker.sock");
         until("the agent's socket is there", SOON, || {
             std::future::ready(socket.exists().then_some(()))
         })
         .await;
+        socket
+    }
+
+    /// Opens a session on an agent's socket, as its harness would, once the socket is there.
+    pub async fn session(&self, name: &str) -> Session {
+        self.broker_socket(name).await;
         Session::open(self.agent(name)).await.expect("a session")
     }
 

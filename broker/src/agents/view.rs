@@ -1,6 +1,6 @@
 //! What people see of agents: rows, facts in memory and counts, put together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use hive_proto::LEVEL;
@@ -68,6 +68,20 @@ impl Agents {
     /// The store's failure.
     pub async fn list_agents(&self) -> Result<Vec<AgentView>, AgentsError> {
         self.views(table::list).await
+    }
+
+    /// Every living agent below this one, by name.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn list_below(&self, manager: AgentId) -> Result<Vec<AgentView>, AgentsError> {
+        self.views(move |conn| {
+            let below: HashSet<_> = topology::below(conn, manager)?.into_iter().collect();
+            let mut rows = table::list(conn)?;
+            rows.retain(|row| below.contains(&row.id));
+            Ok(rows)
+        })
+        .await
     }
 
     /// # Errors

@@ -75,6 +75,8 @@ kinds! {
     ModelCall = "model.call", Stream;
     /// Somebody who is no operator called on the operator socket: audit.
     OperatorRefused = "operator.refused", Semantic;
+    /// A call was refused for lack of a right: audit.
+    CallRefused = "call.refused", Semantic;
 }
 
 #[cfg(test)]

@@ -7,17 +7,13 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{FutureExt as _, StreamExt as _};
-use hive_proto::Refusal;
 use hive_proto::ids::{AgentId, Epoch, MessageId, TurnId, UnixMs};
 use hive_proto::limits::RPC_BYTES;
 use hive_proto::v1::agent_service_server::{AgentService, AgentServiceServer};
-use hive_proto::v1::{self, HarnessState, Reason};
+use hive_proto::v1::{self, HarnessState};
 use tokio_util::sync::CancellationToken;
-use tonic::service::Routes;
-use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status};
 
-use super::gate::AgentGate;
 use super::send::{self, outgoing};
 use super::status::status;
 use crate::hive::Hive;
@@ -39,27 +35,18 @@ pub struct AgentRpc {
 
 impl AgentRpc {
     /// What the socket of `agent` serves until `closed`.
-    #[must_use]
-    pub fn routes(hive: Hive, agent: AgentId, closed: CancellationToken) -> Routes {
-        let stopping = hive.tasks.stopping();
-        let gate = AgentGate::new(
-            hive.clock.clone(),
-            hive.config.limits.agent_rpcs_per_sec,
-            closed.clone(),
-            stopping,
-        );
-        let service = AgentServiceServer::new(Self {
+    pub(super) fn server(
+        hive: Hive,
+        agent: AgentId,
+        closed: CancellationToken,
+    ) -> AgentServiceServer<Self> {
+        AgentServiceServer::new(Self {
             hive,
             agent,
             closed,
         })
         .max_decoding_message_size(RPC_BYTES)
-        .max_encoding_message_size(RPC_BYTES);
-        Routes::new(InterceptedService::new(service, gate))
-    }
-
-    fn gone() -> Status {
-        Refusal::new(Reason::UnknownAgent, "the agent of this socket was removed").into()
+        .max_encoding_message_size(RPC_BYTES)
     }
 }
 
@@ -137,10 +124,8 @@ impl AgentService for AgentRpc {
             wait: Duration::from_millis(request.wait_ms.into()),
             take,
         };
-        let received = tokio::select! {
-            received = self.hive.inbox.recv(self.agent, args) => received.map_err(status)?,
-            () = self.closed.cancelled() => return Err(Self::gone()),
-        };
+        let received = self.hive.inbox.recv(self.agent, args).await;
+        let received = received.map_err(status)?;
         Ok(Response::new(v1::RecvResponse {
             messages: received.rows.into_iter().map(Into::into).collect(),
             turn_id: received.turn.map_or(0, |turn| turn.0),

@@ -4,9 +4,13 @@ use hive_proto::ids::AgentId;
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tonic::service::Routes;
 use tracing::debug;
 
-use super::{AgentRpc, OperatorRpc, server};
+use super::gate::AgentGate;
+use super::guard::Guard;
+use super::server::{self, Served};
+use super::{AgentRpc, ManagerRpc, OperatorRpc};
 use crate::gateway::{Caller, serve_agent};
 use crate::hive::Hive;
 use crate::sockets::Door;
@@ -15,7 +19,7 @@ use crate::wake_line;
 /// Serves the operator socket until the daemon stops.
 pub async fn serve_operator(hive: Hive, listener: UnixListener) {
     let stopping = hive.tasks.stopping();
-    server::serve(listener, OperatorRpc::routes(hive), stopping).await;
+    server::serve(listener, OperatorRpc::served(hive), stopping).await;
 }
 
 /// Takes doors and serves each, until the daemon stops.
@@ -37,10 +41,10 @@ fn open(hive: &Hive, door: Door) {
     debug!(agent.name = %door.name, agent.id = %door.id, "serving its sockets");
     let closed = door.closed;
     let until = either(hive, closed.clone());
-    let routes = AgentRpc::routes(hive.clone(), door.id, closed.clone());
+    let served = of_agent(hive, door.id, &closed);
     let (broker, rpc_until) = (door.broker, until.clone());
     hive.tasks.spawn("agent.rpc", async move {
-        server::serve(broker, routes, rpc_until).await;
+        server::serve(broker, served, rpc_until).await;
     });
     let (inbox, id): (_, AgentId) = (hive.inbox.clone(), door.id);
     let mcp = door.mcp;
@@ -59,6 +63,22 @@ fn open(hive: &Hive, door: Door) {
             () = closed.cancelled() => {}
         }
     });
+}
+
+/// Every agent's socket has both services: who is a manager is asked at each call.
+fn of_agent(hive: &Hive, id: AgentId, closed: &CancellationToken) -> Served {
+    let gate = AgentGate::new(
+        hive.clock.clone(),
+        hive.config.limits.agent_rpcs_per_sec,
+        closed.clone(),
+        hive.tasks.stopping(),
+    );
+    let (authority, audit) = (hive.authority.clone(), hive.audit.clone());
+    let agent = AgentRpc::server(hive.clone(), id, closed.clone());
+    Served {
+        guard: Guard::agent(id, gate, authority, audit, closed.clone()),
+        routes: Routes::new(agent).add_service(ManagerRpc::server(hive.clone(), id)),
+    }
 }
 
 /// Cancelled by the agent's end or the daemon's, whichever is first.

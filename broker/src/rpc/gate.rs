@@ -6,9 +6,7 @@ use std::time::Duration;
 use hive_proto::Refusal;
 use hive_proto::v1::Reason;
 use tokio_util::sync::CancellationToken;
-use tonic::service::Interceptor;
 use tonic::transport::server::UdsConnectInfo;
-use tonic::{Request, Status};
 
 use crate::audit::Audit;
 use crate::clock::Clock;
@@ -68,24 +66,27 @@ impl AgentGate {
             stopping,
         }
     }
-}
 
-impl Interceptor for AgentGate {
-    fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
+    /// # Errors
+    /// Why no call is taken now.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
         if self.closed.is_cancelled() {
-            let gone = "the agent of this socket was removed";
-            return Err(Refusal::new(Reason::UnknownAgent, gone).into());
+            return Err(gone());
         }
         refuse_stopping(&self.stopping)?;
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         if bucket.take(self.clock.monotonic()) {
-            Ok(request)
-        } else {
-            let most = bucket.per_sec;
-            let why = format!("more than {most} calls a second on this agent's socket");
-            Err(Refusal::new(Reason::RateLimited, why).into())
+            return Ok(());
         }
+        let most = bucket.per_sec;
+        let why = format!("more than {most} calls a second on this agent's socket");
+        Err(Refusal::new(Reason::RateLimited, why))
     }
+}
+
+/// The refusal of every call on the socket of an agent that is gone.
+pub(super) fn gone() -> Refusal {
+    Refusal::new(Reason::UnknownAgent, "the agent of this socket was removed")
 }
 
 // === impl OperatorGate ===
@@ -98,17 +99,16 @@ impl OperatorGate {
             stopping,
         }
     }
-}
 
-impl Interceptor for OperatorGate {
-    fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
+    /// # Errors
+    /// Why this peer's call is not taken.
+    pub(super) fn check(&self, info: Option<&UdsConnectInfo>) -> Result<(), Refusal> {
         refuse_stopping(&self.stopping)?;
-        let info = request.extensions().get::<UdsConnectInfo>();
+        if self.knows(info) {
+            return Ok(());
+        }
         let peer = info.and_then(|info| info.peer_cred);
         let uid = peer.map(|cred| cred.uid());
-        if uid.is_some_and(|uid| self.operators.admit(uid)) {
-            return Ok(request);
-        }
         self.audit
             .operator_refused(uid, peer.and_then(|cred| cred.pid()));
         let who = uid.map_or_else(
@@ -121,8 +121,13 @@ impl Interceptor for OperatorGate {
             Reason::NotPermitted,
             format!("{who} may not use the operator socket"),
         )
-        .with_hint(hint)
-        .into())
+        .with_hint(hint))
+    }
+
+    /// Whether the peer is an operator.
+    pub(super) fn knows(&self, info: Option<&UdsConnectInfo>) -> bool {
+        let peer = info.and_then(|info| info.peer_cred);
+        peer.is_some_and(|cred| self.operators.admit(cred.uid()))
     }
 }
 
@@ -149,9 +154,9 @@ impl Bucket {
     }
 }
 
-fn refuse_stopping(stopping: &CancellationToken) -> Result<(), Status> {
+fn refuse_stopping(stopping: &CancellationToken) -> Result<(), Refusal> {
     if stopping.is_cancelled() {
-        return Err(Refusal::new(Reason::Unavailable, "hived is stopping").into());
+        return Err(Refusal::new(Reason::Unavailable, "hived is stopping"));
     }
     Ok(())
 }

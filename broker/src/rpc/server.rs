@@ -16,6 +16,7 @@ use tonic::transport::Server;
 use tracing::warn;
 
 use super::connection::Connection;
+use super::guard::Guard;
 
 /// Connections of one socket; more wait in its backlog.
 const CONNECTIONS: usize = 256;
@@ -28,15 +29,22 @@ const PENDING_RESETS: usize = 20;
 /// After a failed accept: without descriptors or memory the next one fails too.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves `routes` until `until`; running calls then have the shutdown's grace.
-pub(super) async fn serve(listener: UnixListener, routes: Routes, until: CancellationToken) {
+/// What a socket serves, and what each call must pass first.
+pub(super) struct Served {
+    pub(super) guard: Guard,
+    pub(super) routes: Routes,
+}
+
+/// Serves until `until`; running calls then have the shutdown's grace.
+pub(super) async fn serve(listener: UnixListener, served: Served, until: CancellationToken) {
     let server = Server::builder()
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
         .http2_keepalive_interval(Some(PING))
         .http2_keepalive_timeout(Some(PING))
         .http2_max_header_list_size(HEADER_BYTES)
         .http2_max_pending_accept_reset_streams(Some(PENDING_RESETS))
-        .add_routes(routes)
+        .layer(served.guard)
+        .add_routes(served.routes)
         .serve_with_incoming_shutdown(incoming(listener), until.cancelled_owned());
     if let Err(error) = server.await {
         warn!(%error, "a socket is no longer served");

@@ -15,6 +15,7 @@ mod model;
 mod reconcile;
 mod recv;
 mod sessions;
+mod topology;
 mod turns;
 mod wake_line;
 mod web;

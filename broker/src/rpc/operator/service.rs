@@ -4,12 +4,13 @@ use hive_proto::limits::RPC_BYTES;
 use hive_proto::v1::operator_service_server::{OperatorService, OperatorServiceServer};
 use hive_proto::v1::{self, AgentRef};
 use tonic::service::Routes;
-use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response};
 
 use super::{Reply, Stream, agents, messages, streams};
 use crate::hive::Hive;
 use crate::rpc::gate::{OperatorGate, Operators};
+use crate::rpc::guard::Guard;
+use crate::rpc::server::Served;
 use crate::rpc::status::status;
 
 /// The service.
@@ -22,17 +23,20 @@ pub struct OperatorRpc {
 
 impl OperatorRpc {
     /// What the operator socket serves, to operators only.
-    #[must_use]
-    pub fn routes(hive: Hive) -> Routes {
+    pub(in crate::rpc) fn served(hive: Hive) -> Served {
         let operators = Operators {
             own: rustix::process::geteuid().as_raw(),
             listed: hive.config.operators.clone(),
         };
-        let gate = OperatorGate::new(operators, hive.audit.clone(), hive.tasks.stopping());
+        let audit = hive.audit.clone();
+        let gate = OperatorGate::new(operators, audit.clone(), hive.tasks.stopping());
         let service = OperatorServiceServer::new(Self { hive })
             .max_decoding_message_size(RPC_BYTES)
             .max_encoding_message_size(RPC_BYTES);
-        Routes::new(InterceptedService::new(service, gate))
+        Served {
+            guard: Guard::operator(gate, audit),
+            routes: Routes::new(service),
+        }
     }
 }
 

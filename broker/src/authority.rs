@@ -1,0 +1,42 @@
+//! What an agent is at the moment that it calls: the facts that the authorisation table asks for.
+
+use hive_proto::ids::AgentId;
+use hive_proto::v1::Role;
+
+use crate::store::roster::{self, Life};
+use crate::store::{Store, StoreError};
+
+/// Looks agents up; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Authority {
+    store: Store,
+}
+
+/// An agent as the table sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub role: Role,
+}
+
+// === impl Authority ===
+
+impl Authority {
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// The agent's standing now; `None` once it is removed.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn standing(&self, agent: AgentId) -> Result<Option<Standing>, StoreError> {
+        let member = self
+            .store
+            .read(move |conn| roster::member(conn, agent))
+            .await?;
+        Ok(member
+            .filter(|member| member.life == Life::Living)
+            .map(|member| Standing { role: member.role }))
+    }
+}
