@@ -77,6 +77,10 @@ impl Refuse for InboxError {
             Self::NoSuchMessage(_) => Reason::NotFound,
             Self::NotYours(_) => Reason::NotPermitted,
             Self::NotDead(_) | Self::NotOpen(_) => Reason::WrongState,
+            Self::RecipientPurged(..) => {
+                return Refusal::new(Reason::WrongState, self.to_string())
+                    .with_hint("send it to somebody who is there");
+            }
             Self::Stale { .. } => Reason::StaleEpoch,
             Self::Stopping => Reason::Unavailable,
         };

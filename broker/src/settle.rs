@@ -4,11 +4,14 @@ use hive_proto::ids::{AgentId, MessageId};
 
 use crate::model::message::{self, Event, State};
 use crate::model::outcome::{Finish, Loss, Requeue, Settlement, Told, TurnEnd};
+use crate::notices::{Notices, sender_of};
 use crate::store::messages::{self, Fate, NewMessage};
-use crate::store::roster::{self, Life};
+use crate::store::roster;
 use crate::store::turns::{self, Ended, TurnRow, Usage};
 use crate::store::{Recipient, StoreError, Tx};
 use crate::topology;
+
+pub use crate::notices::post_system;
 
 /// Which of the turn's rows its harness has seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,56 +28,6 @@ pub enum Onward {
     Rest,
     /// Another turn after this one, unless something else waits.
     Continue,
-}
-
-/// Notices of one settlement, one message a recipient.
-#[derive(Debug, Default)]
-struct Notices(Vec<(Recipient, Vec<String>)>);
-
-// === impl Notices ===
-
-impl Notices {
-    fn add(&mut self, to: Recipient, line: &str) {
-        let lines = match self.0.iter_mut().find(|(known, _)| *known == to) {
-            Some((_, lines)) => lines,
-            None => {
-                self.0.push((to, Vec::new()));
-                let Some((_, lines)) = self.0.last_mut() else {
-                    return;
-                };
-                lines
-            }
-        };
-        if !lines.iter().any(|known| known == line) {
-            lines.push(line.to_owned());
-        }
-    }
-
-    fn post(self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        for (to, lines) in self.0 {
-            if is_gone(tx, to)? {
-                continue;
-            }
-            post_system(tx, to, &lines.join("\n"))?;
-        }
-        Ok(())
-    }
-}
-
-/// Queues a message from `system`, whatever else waits there.
-///
-/// # Errors
-/// When the row cannot be written.
-pub fn post_system(tx: &mut Tx<'_>, to: Recipient, body: &str) -> Result<MessageId, StoreError> {
-    let new = NewMessage {
-        from: "system",
-        from_id: None,
-        to,
-        body,
-        in_reply_to: None,
-        key: None,
-    };
-    messages::insert(tx, &new)
 }
 
 /// Ends an open turn and settles every message leased under it.
@@ -225,15 +178,6 @@ fn mourn(
     Ok(())
 }
 
-/// Whoever can be told; `system`, reminders and labelled co-processes cannot.
-fn sender_of(row: &Fate) -> Option<Recipient> {
-    match row.from_id {
-        Some(id) => Some(Recipient::Agent(id)),
-        None if row.from == "operator" => Some(Recipient::Operator),
-        None => None,
-    }
-}
-
 fn go_on(tx: &mut Tx<'_>, agent: AgentId) -> Result<(), StoreError> {
     if messages::queued(tx.conn(), Recipient::Agent(agent))? > 0 {
         return Ok(());
@@ -248,15 +192,6 @@ fn go_on(tx: &mut Tx<'_>, agent: AgentId) -> Result<(), StoreError> {
     };
     messages::insert(tx, &new)?;
     Ok(())
-}
-
-fn is_gone(tx: &Tx<'_>, to: Recipient) -> Result<bool, StoreError> {
-    match to {
-        Recipient::Operator => Ok(false),
-        Recipient::Agent(id) => {
-            Ok(roster::member(tx.conn(), id)?.is_none_or(|member| member.life == Life::Removed))
-        }
-    }
 }
 
 fn reason(ended: &Ended) -> &'static str {

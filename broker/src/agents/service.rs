@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::model::admission::{Request, Standing, Verdict, admit};
 use crate::model::agent::{Cause, Held};
 use crate::reconcile::Reconcilers;
+use crate::removal;
 use crate::runtime::{LogOptions, Runtime};
 use crate::sessions::{Directive, Sessions};
 use crate::shutdown::Tasks;
@@ -197,7 +198,7 @@ impl Agents {
         let id = row.id;
         self.0
             .store
-            .write(move |tx| table::set_removed(tx, id, removal))
+            .write(move |tx| removal::remove(tx, id, removal))
             .await?;
         let Some(handle) = self.0.fleet.get(id) else {
             return Ok(());

@@ -33,6 +33,8 @@ pub enum InboxError {
     BatchTooLarge { entries: usize, most: usize },
     #[error("message {0} is not dead")]
     NotDead(MessageId),
+    #[error("message {0} cannot be put back: {1} was purged")]
+    RecipientPurged(MessageId, String),
     /// The session was fenced.
     #[error("epoch {given} is no longer the session's")]
     Stale { given: Epoch },

@@ -5,6 +5,7 @@ use hive_proto::name::{AgentName, NameError};
 
 use super::error::{InboxError, split};
 use super::send::Inbox;
+use crate::store::agents;
 use crate::store::events::{self, EventRow};
 use crate::store::messages::{self, Listing, MessageRow};
 use crate::store::roster;
@@ -159,7 +160,7 @@ impl Inbox {
     /// Puts a dead message back at its place, its deaths forgotten.
     ///
     /// # Errors
-    /// When it does not exist or is not dead, the store's failure.
+    /// When it does not exist, is not dead or is for a purged agent, the store's failure.
     pub async fn requeue_dead(&self, id: MessageId) -> Result<Life, InboxError> {
         let revived: Result<(), InboxError> = self
             .store
@@ -167,6 +168,9 @@ impl Inbox {
                 let Some(row) = messages::fate(tx.conn(), id)? else {
                     return Ok(Err(InboxError::NoSuchMessage(id)));
                 };
+                if let Some(name) = purged(tx.conn(), row.to)? {
+                    return Ok(Err(InboxError::RecipientPurged(id, name)));
+                }
                 match messages::revive(tx, &row) {
                     Ok(()) => Ok(Ok(())),
                     Err(StoreError::Conflict { .. }) => Ok(Err(InboxError::NotDead(id))),
@@ -197,6 +201,15 @@ pub(super) fn life(conn: &Conn, id: MessageId) -> Result<Life, InboxError> {
     })
 }
 
+/// The name of a recipient that is gone for good.
+fn purged(conn: &Conn, to: Recipient) -> Result<Option<String>, StoreError> {
+    let Recipient::Agent(id) = to else {
+        return Ok(None);
+    };
+    let row = agents::get(conn, id)?.filter(|row| row.purged);
+    Ok(row.map(|row| row.name.to_string()))
+}
+
 fn owner(conn: &Conn, mailbox: Mailbox) -> Result<Recipient, InboxError> {
     let name = match mailbox {
         Mailbox::Of(recipient) => return Ok(recipient),
@@ -221,7 +234,7 @@ fn waiting(conn: &Conn) -> Result<Vec<Waiting>, StoreError> {
             since: row.queued_at,
         });
     }
-    for row in messages::dead(conn)? {
+    for row in messages::dead_to_requeue(conn)? {
         all.push(Waiting {
             kind: WaitingKind::Dead,
             text: format!("message from {} is dead: {}", row.from, row.result),

@@ -3,9 +3,11 @@
 //! ```text
 //!            Taken                Settled(Finish)
 //!  Queued ───────────▶ Leased ───────────────────▶ Acked
-//!    ▲ │                │  │
-//!    │ │ Read           │  │ Settled(Requeue), counted for the 6th time
-//!    │ └──▶ Acked       │  └──────────────────────▶ Dead
+//!    ▲ │ │              │  │
+//!    │ │ │ Read         │  │ Settled(Requeue), counted for the 6th time
+//!    │ │ └──▶ Acked     │  └──────────────────────▶ Dead
+//!    │ └────────────────┼─────────────────────────▶ Dead
+//!    │   RecipientPurged│                            │
 //!    ├──────────────────┘                            │
 //!    │ Settled(Requeue)                              │
 //!    └───────────────────────────────────────────────┘
@@ -15,6 +17,7 @@
 //! - Taken: a harness popped it under a turn.
 //! - Settled: that turn ended, or its session did.
 //! - Read: the operator read it; such a message is never leased.
+//! - RecipientPurged: the agent that it waited for is gone for good. A leased one is settled first.
 //! - Revived: the operator put it back, its deaths forgotten.
 
 use hive_proto::ids::UnixMs;
@@ -55,6 +58,8 @@ pub enum Event {
     Taken,
     Settled(Settlement, UnixMs),
     Read,
+    /// Whoever it is for is gone for good.
+    RecipientPurged,
     Revived,
 }
 
@@ -79,6 +84,7 @@ pub fn next(from: State, event: Event) -> Result<State, Illegal> {
             Event::Taken,
         ) => Ok(State::Leased { attempt, delivery }),
         (State::Queued { .. }, Event::Read) => Ok(State::Acked(Finish::Read)),
+        (State::Queued { attempt, .. }, Event::RecipientPurged) => Ok(State::Dead { attempt }),
         (State::Leased { .. }, Event::Settled(Settlement::Finish(how), _)) => Ok(State::Acked(how)),
         (State::Leased { attempt, .. }, Event::Settled(Settlement::Requeue(how), now)) => {
             Ok(requeued(attempt, how, now))
@@ -89,11 +95,15 @@ pub fn next(from: State, event: Event) -> Result<State, Illegal> {
             delivery: Delivery::Again,
         }),
         (State::Queued { .. }, Event::Settled(..) | Event::Revived)
-        | (State::Leased { .. }, Event::Taken | Event::Read | Event::Revived)
-        | (State::Acked(_), Event::Taken | Event::Settled(..) | Event::Read | Event::Revived)
-        | (State::Dead { .. }, Event::Taken | Event::Settled(..) | Event::Read) => {
-            Err(Illegal { from, event })
-        }
+        | (
+            State::Leased { .. },
+            Event::Taken | Event::Read | Event::RecipientPurged | Event::Revived,
+        )
+        | (State::Acked(_), _)
+        | (
+            State::Dead { .. },
+            Event::Taken | Event::Settled(..) | Event::Read | Event::RecipientPurged,
+        ) => Err(Illegal { from, event }),
     }
 }
 
@@ -176,6 +186,7 @@ mod tests {
         prop_oneof![
             Just(Event::Taken),
             Just(Event::Read),
+            Just(Event::RecipientPurged),
             Just(Event::Revived),
             settlement.prop_map(|how| Event::Settled(how, UnixMs(5))),
         ]
@@ -195,6 +206,9 @@ mod tests {
                         prop_assert!(attempt <= 5);
                         prop_assert!(attempt >= deaths || event == Event::Revived);
                         deaths = attempt;
+                    }
+                    State::Dead { attempt } if event == Event::RecipientPurged => {
+                        prop_assert!(attempt <= 5);
                     }
                     State::Dead { attempt } => prop_assert_eq!(attempt, 6),
                     State::Acked(_) => {}

@@ -12,6 +12,7 @@ mod gateway;
 mod inbox;
 mod kit;
 mod model;
+mod purge;
 mod reconcile;
 mod recv;
 mod sessions;

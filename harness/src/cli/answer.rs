@@ -91,10 +91,9 @@ fn stand(life: &MessageLife) -> Stand {
     let message = life.message.clone().unwrap_or_default();
     match message.state() {
         MessageState::Acked => Stand::Unanswered(ended(life)),
-        MessageState::Dead => Stand::Unanswered(format!(
-            "it used up its attempts and is dead; {}",
-            ended(life)
-        )),
+        MessageState::Dead => {
+            Stand::Unanswered(format!("it is dead ({}); {}", message.result, ended(life)))
+        }
         MessageState::Queued | MessageState::Leased | MessageState::Unspecified => Stand::Waiting,
     }
 }

@@ -1,9 +1,9 @@
-//! `hive dead`: messages that used up their attempts.
+//! `hive dead`: messages that used up their attempts, or whose recipient was purged.
 
 use super::output::{self, Format};
 use super::{CliError, Ctx, inbox, message, shapes, when};
 
-/// Messages that used up their attempts.
+/// Messages that used up their attempts or whose recipient was purged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  hive dead ls")]
 pub struct Args {

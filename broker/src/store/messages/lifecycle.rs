@@ -114,6 +114,23 @@ pub fn bury(
     events::append(tx, Kind::MessageDead, about(row), &data)
 }
 
+/// Queued → dead: nobody will ever take it.
+///
+/// # Errors
+/// `Conflict` when it is not queued.
+pub fn bury_queued(tx: &mut Tx<'_>, row: &Fate, attempt: u32, why: &str) -> Result<(), StoreError> {
+    let changed = tx
+        .conn()
+        .prepare_cached(
+            "UPDATE messages SET state = 'dead', result = ?2, finished_at = ?3, not_before = NULL
+             WHERE id = ?1 AND state = 'queued'",
+        )?
+        .execute(params![row.id.0, why, tx.now().0])?;
+    one(changed, row.id, "queued")?;
+    let data = json!({"id": row.id, "why": why, "attempt": attempt});
+    events::append(tx, Kind::MessageDead, about(row), &data)
+}
+
 /// Dead → queued at its place, its deaths forgotten; wakes its recipient.
 ///
 /// # Errors
@@ -166,7 +183,8 @@ pub fn mark_stalled(tx: &mut Tx<'_>, row: &Fate) -> Result<(), StoreError> {
     events::append(tx, Kind::MessageStalled, about(row), &data)
 }
 
-/// Deletes at most `limit` messages that were acked before `before`; says how many.
+/// Deletes at most `limit` messages that were acked before `before`, or that died then and that nobody
+/// can put back because their recipient was purged; says how many.
 ///
 /// # Errors
 /// When the rows cannot be deleted.
@@ -175,7 +193,8 @@ pub fn prune(tx: &mut Tx<'_>, before: UnixMs, limit: u32) -> Result<usize, Store
         .conn()
         .prepare_cached(
             "DELETE FROM messages WHERE id IN (
-                 SELECT id FROM messages WHERE finished_at < ?1 AND state = 'acked'
+                 SELECT id FROM messages WHERE finished_at < ?1 AND (state = 'acked'
+                     OR EXISTS (SELECT 1 FROM agents WHERE agents.id = to_id AND purged = 1))
                  ORDER BY finished_at LIMIT ?2)",
         )?
         .execute(params![before.0, limit])?;

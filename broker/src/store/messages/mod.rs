@@ -5,10 +5,14 @@ mod queries;
 mod queue;
 mod row;
 
-pub use lifecycle::{acknowledge, bury, insert, mark_read, mark_stalled, prune, requeue, revive};
-pub use queries::{
-    Earlier, Listing, Unread, by_key, dead, fate, find, from_under, inbox, replies, stalled,
-    unread_counts,
+pub use lifecycle::{
+    acknowledge, bury, bury_queued, insert, mark_read, mark_stalled, prune, requeue, revive,
 };
-pub use queue::{Popped, fates_under, lease, leased_under, mark_rehanded, queued, unfinished};
+pub use queries::{
+    Earlier, Listing, Unread, by_key, dead, dead_to_requeue, fate, find, from_under, inbox,
+    replies, stalled, unread_counts,
+};
+pub use queue::{
+    Popped, fates_under, lease, leased_under, mark_rehanded, queued, queued_fates, unfinished,
+};
 pub use row::{Fate, MessageRow, NewMessage};

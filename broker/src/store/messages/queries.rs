@@ -142,6 +142,19 @@ pub fn dead(conn: &Connection) -> Result<Vec<MessageRow>, StoreError> {
     all(conn, &sql, [])
 }
 
+/// The dead letters that can be put back: those whose recipient was not purged. Oldest first.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn dead_to_requeue(conn: &Connection) -> Result<Vec<MessageRow>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM messages WHERE state = 'dead'
+         AND NOT EXISTS (SELECT 1 FROM agents WHERE agents.id = to_id AND purged = 1)
+         ORDER BY id LIMIT 1000"
+    );
+    all(conn, &sql, [])
+}
+
 /// At most `limit` messages to agents that nobody has taken since `before`, not noted yet.
 ///
 /// # Errors

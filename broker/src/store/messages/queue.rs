@@ -139,6 +139,20 @@ pub fn queued(conn: &Connection, recipient: Recipient) -> Result<u32, StoreError
     Ok(count)
 }
 
+/// The same rows without their bodies, oldest first.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn queued_fates(conn: &Connection, recipient: Recipient) -> Result<Vec<Fate>, StoreError> {
+    let sql = format!(
+        "SELECT {FATE} FROM messages
+         WHERE COALESCE(to_id, 0) = ?1 AND state = 'queued' ORDER BY id"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map([mailbox(recipient)], read_fate)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// The rows that may be taken now; when there is none, the time that the head waits for.
 fn head(
     tx: &Tx<'_>,
