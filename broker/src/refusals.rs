@@ -132,6 +132,14 @@ impl Refuse for AgentsError {
                 let hint = "use Docker, or set runtime.process.trusted = true in hive.toml";
                 return Refusal::new(Reason::NotPermitted, self.to_string()).with_hint(hint);
             }
+            Self::BeingPurged(_) => {
+                let hint = "wait a moment; `hive status` says what is in the way, if anything is";
+                return Refusal::new(Reason::WrongState, self.to_string()).with_hint(hint);
+            }
+            Self::PurgeStuck { .. } => {
+                let hint = "hived tries again until it works; its name is free then";
+                return Refusal::new(Reason::Internal, self.to_string()).with_hint(hint);
+            }
             Self::Denied { .. } => Reason::WrongState,
             Self::NeverRan(_) => Reason::NotFound,
         };

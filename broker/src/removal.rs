@@ -13,7 +13,7 @@ use crate::notices::{Notices, sender_of};
 use crate::settle;
 use crate::store::agents::{self, Removal};
 use crate::store::messages::{self, Fate};
-use crate::store::{Recipient, StoreError, Tx, roster};
+use crate::store::{Recipient, StoreError, Tx, purges, roster};
 use crate::topology;
 
 /// Result of a message that died with its recipient.
@@ -29,7 +29,10 @@ pub fn remove(tx: &mut Tx<'_>, agent: AgentId, removal: Removal) -> Result<(), S
     agents::set_removed(tx, agent, removal)?;
     match removal {
         Removal::Kept => Ok(()),
-        Removal::Purged => bury_mail(tx, agent),
+        Removal::Purged => {
+            purges::begin(tx, agent)?;
+            bury_mail(tx, agent)
+        }
     }
 }
 

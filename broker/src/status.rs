@@ -12,6 +12,7 @@ use crate::inbox::InboxError;
 use crate::model::shown::State;
 use crate::reconcile::Status;
 use crate::store::StoreError;
+use crate::store::purges::PurgeRow;
 
 /// Why there is no status.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -37,6 +38,7 @@ pub async fn report(hive: &Hive) -> Result<HiveStatus, StatusError> {
     let mail = hive.inbox.waiting().await?;
     let mut waiting: Vec<v1::Waiting> = mail.into_iter().map(Into::into).collect();
     waiting.extend(agents.iter().filter_map(waits));
+    waiting.extend(hive.agents.stuck_purges().await?.into_iter().map(stuck));
     waiting.sort_by_key(|one| one.since_ms);
     let uptime = hive.clock.monotonic().saturating_sub(hive.started);
     let config = &hive.config;
@@ -103,6 +105,17 @@ fn waits(view: &AgentView) -> Option<v1::Waiting> {
         since_ms: view.since.0,
         text: view.shown.detail.clone(),
     })
+}
+
+/// Files of a purged agent that cannot be deleted.
+fn stuck(purge: PurgeRow) -> v1::Waiting {
+    v1::Waiting {
+        kind: "purge".to_owned(),
+        agent: purge.name,
+        id: 0,
+        since_ms: purge.since.0,
+        text: format!("cannot delete what it had: {}", purge.error),
+    }
 }
 
 fn shown(status: Status) -> ReconcilerStatus {

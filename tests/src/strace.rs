@@ -23,14 +23,6 @@ pub enum When {
 /// The wrapper's command line for one fault at `calls` (e.g. `fdatasync,fsync`).
 #[must_use]
 pub fn inject(calls: &str, fault: Fault, when: When) -> Vec<String> {
-    let what = match fault {
-        Fault::Kill => "signal=SIGKILL".to_owned(),
-        Fault::Error(name) => format!("error={name}"),
-    };
-    let when = match when {
-        When::Nth(n) => format!("{n}"),
-        When::From(n) => format!("{n}+"),
-    };
     strings(&[
         "strace",
         "-f",
@@ -40,8 +32,20 @@ pub fn inject(calls: &str, fault: Fault, when: When) -> Vec<String> {
         "-e",
         &format!("trace={calls}"),
         "-e",
-        &format!("inject={calls}:{what}:when={when}"),
+        &injection(calls, fault, when),
     ])
+}
+
+fn injection(calls: &str, fault: Fault, when: When) -> String {
+    let what = match fault {
+        Fault::Kill => "signal=SIGKILL".to_owned(),
+        Fault::Error(name) => format!("error={name}"),
+    };
+    let when = match when {
+        When::Nth(n) => format!("{n}"),
+        When::From(n) => format!("{n}+"),
+    };
+    format!("inject={calls}:{what}:when={when}")
 }
 
 /// The wrapper's command line that writes `calls` with time and strings to `output`.
@@ -82,11 +86,16 @@ pub struct Attached(std::process::Child);
 
 impl Attached {
     /// Makes every one of `calls` of `pid` fail with `error`, from when this returns.
-    pub async fn failing(pid: u32, calls: &str, error: &str) -> Self {
+    pub async fn failing(pid: u32, calls: &str, error: &'static str) -> Self {
+        Self::at(pid, calls, Fault::Error(error), When::From(1)).await
+    }
+
+    /// Does the same to some of `calls`, or kills it there. The calls of each thread are counted alone.
+    pub async fn at(pid: u32, calls: &str, fault: Fault, when: When) -> Self {
         let child = std::process::Command::new("strace")
             .args(["-f", "-qq", "-o", "/dev/null", "-p", &pid.to_string()])
             .args(["-e", &format!("trace={calls}")])
-            .args(["-e", &format!("inject={calls}:error={error}")])
+            .args(["-e", &injection(calls, fault, when)])
             .spawn()
             .expect("strace is installed");
         let attached = Self(child);

@@ -9,7 +9,7 @@ use super::service::Agents;
 use super::view::AgentView;
 use crate::runtime::Trust;
 use crate::store::agents::{self as table, AgentRow, NewAgent};
-use crate::store::{Conn, StoreError};
+use crate::store::{Conn, StoreError, purges};
 
 const SCRIPTED: &str = "scripted";
 const ENGINES: [&str; 2] = [SCRIPTED, "claude"];
@@ -50,7 +50,7 @@ impl Agents {
     /// old id, unless it was purged.
     ///
     /// # Errors
-    /// A name that is taken, a parent that is not there, an engine that may not run here, a faulty
+    /// A name that is taken or still being purged, a parent that is not there, an engine that may not run here, a faulty
     /// script, the store's failure.
     pub async fn create_agent(&self, new: CreateAgent) -> Result<AgentView, AgentsError> {
         let new = self.check(new)?;
@@ -58,6 +58,10 @@ impl Agents {
             let conn = tx.conn();
             if table::find(conn, &new.name)?.is_some() {
                 return Ok(Err(AgentsError::AlreadyExists(new.name.to_string())));
+            }
+            // Its files would be deleted together with those of the one before.
+            if purges::of_name(conn, &new.name)?.is_some() {
+                return Ok(Err(AgentsError::BeingPurged(new.name.to_string())));
             }
             let removed = table::find_removed(conn, &new.name)?;
             let parent = match parent(conn, &new, removed.as_ref())? {

@@ -7,6 +7,7 @@ use hive_proto::ids::UnixMs;
 use tracing::{debug, info, warn};
 
 use super::fleet::Handle;
+use super::purge::{self, Purged};
 use super::service::Inner;
 use super::{spec, steps};
 use crate::model::agent::{self, Goal, Held, Match, Situation, Step};
@@ -125,9 +126,13 @@ async fn act(
             return Ok(Next::Wait(Some(AGAIN)));
         }
         Step::Finished => {
-            steps::finish(inner, row).await?;
-            info!(agent.name = %row.name, "removed");
-            return Ok(Next::End);
+            return Ok(match steps::finish(inner, handle, row).await? {
+                Purged::Done => {
+                    info!(agent.name = %row.name, "removed");
+                    Next::End
+                }
+                Purged::Stuck => Next::Wait(Some(purge::AGAIN)),
+            });
         }
     };
     match done {

@@ -12,6 +12,11 @@ pub enum AgentsError {
     Unknown(String),
     #[error("there is an agent {0} already")]
     AlreadyExists(String),
+    #[error("what an earlier agent {0} had is still being purged")]
+    BeingPurged(String),
+    /// The removal itself stands.
+    #[error("{name} is removed, but not all that it had can be deleted: {why}")]
+    PurgeStuck { name: String, why: String },
     #[error("there is no agent {0} to be the parent")]
     UnknownParent(String),
     #[error("{parent} is below {name}, it cannot be its parent")]

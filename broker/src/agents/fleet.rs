@@ -28,6 +28,8 @@ pub(super) struct Handle {
     pub(super) nudge: Notify,
     /// A stop under way is not to wait for its grace.
     pub(super) hurry: Notify,
+    /// What it had cannot be deleted at the moment: whoever waits for its removal is told.
+    pub(super) stuck: Notify,
     /// Cancelled when nothing of a removed agent is left.
     pub(super) finished: CancellationToken,
     memory: Mutex<Memory>,
@@ -122,6 +124,7 @@ impl Handle {
             name,
             nudge: Notify::new(),
             hurry: Notify::new(),
+            stuck: Notify::new(),
             finished: CancellationToken::new(),
             memory: Mutex::new(Memory {
                 held: Held::Unknown,

@@ -17,6 +17,7 @@ mod fleet;
 mod identity;
 mod look;
 mod own;
+mod purge;
 mod service;
 mod settings;
 mod spec;

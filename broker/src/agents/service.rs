@@ -24,7 +24,7 @@ use crate::sessions::{Directive, Sessions};
 use crate::shutdown::Tasks;
 use crate::sockets::Sockets;
 use crate::store::agents::{self as table, AgentRow, Desired, Pause, Removal};
-use crate::store::{Store, StoreError};
+use crate::store::{Conn, Store, StoreError, purges};
 use crate::topology;
 
 /// The reconciler that looks at the runtime.
@@ -101,7 +101,7 @@ impl Agents {
         // Started twice: the first one's stay.
         let _ = self.0.reconcilers.set(reconcilers);
         self.0.sessions.restore().await?;
-        for row in self.0.store.read(table::list).await? {
+        for row in self.0.store.read(to_drive).await? {
             self.drive(&row);
         }
         let inner = Arc::clone(&self.0);
@@ -191,7 +191,8 @@ impl Agents {
     /// the runtime cannot be asked: then that happens once it can.
     ///
     /// # Errors
-    /// An unknown agent, the store's failure.
+    /// An unknown agent, something that cannot be deleted (the agent is removed then, and deleting
+    /// goes on), the store's failure.
     pub async fn remove_agent(&self, name: &str, removal: Removal) -> Result<(), AgentsError> {
         let row = self.row(name).await?;
         self.admit(&row, Request::Remove)?;
@@ -204,12 +205,15 @@ impl Agents {
             return Ok(());
         };
         handle.nudge.notify_one();
-        if handle.memory().held != Held::Unknown {
-            let limit = self.0.settings.grace + REMOVAL;
-            // Too slow: the driver goes on, and the name is free already.
-            let _ = tokio::time::timeout(limit, handle.finished.cancelled()).await;
+        if handle.memory().held == Held::Unknown {
+            return Ok(());
         }
-        Ok(())
+        tokio::select! {
+            () = handle.finished.cancelled() => Ok(()),
+            () = handle.stuck.notified() => self.stuck(id).await,
+            // Too slow: the driver goes on.
+            () = tokio::time::sleep(self.0.settings.grace + REMOVAL) => Ok(()),
+        }
     }
 
     /// The harness's log, oldest line first.
@@ -335,6 +339,15 @@ impl Agents {
     async fn shown_after(&self, row: &AgentRow) -> Result<AgentView, AgentsError> {
         self.view_of(row.id).await
     }
+}
+
+/// Every living agent, and those whose purge an earlier broker did not finish.
+fn to_drive(conn: &Conn) -> Result<Vec<AgentRow>, StoreError> {
+    let mut rows = table::list(conn)?;
+    for purge in purges::unfinished(conn)? {
+        rows.extend(table::get(conn, purge.agent)?);
+    }
+    Ok(rows)
 }
 
 // === impl Inner ===

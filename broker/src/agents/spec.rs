@@ -85,17 +85,3 @@ pub(super) fn make_directories(settings: &Settings, row: &AgentRow) -> io::Resul
     }
     Ok(())
 }
-
-/// Deletes everything the agent had. Links in it are deleted, not followed.
-pub(super) fn purge_directories(settings: &Settings, row: &AgentRow) -> io::Result<()> {
-    let own = settings.paths.agent_home(&row.name);
-    let terminal = settings.paths.agent_terminal(&row.name);
-    for path in [own, terminal] {
-        match std::fs::remove_dir_all(&path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}

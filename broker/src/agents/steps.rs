@@ -1,12 +1,12 @@
 //! The driver's steps: each does one thing in the runtime and records it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use hive_proto::ids::UnixMs;
 use tracing::{info, warn};
 
 use super::fleet::{Handle, Memory};
+use super::purge::{self, Purged};
 use super::service::Inner;
 use super::{Haste, driver, spec};
 use crate::model::agent::{Cause, Held};
@@ -297,19 +297,14 @@ pub(super) async fn give_up(
 }
 
 /// Nothing of a removed agent runs any more: its sockets go, and its files if it was purged.
-pub(super) async fn finish(inner: &Arc<Inner>, row: &AgentRow) -> Result<(), StoreError> {
-    inner.sockets.close(&row.name).await;
-    if !row.purged {
-        return Ok(());
+pub(super) async fn finish(
+    inner: &Inner,
+    handle: &Handle,
+    row: &AgentRow,
+) -> Result<Purged, StoreError> {
+    // They may be a new agent's by now.
+    if !inner.fleet.is_name_busy(handle) {
+        inner.sockets.close(&row.name).await;
     }
-    let (settings, row) = (inner.settings.clone(), row.clone());
-    let name = row.name.clone();
-    let purged =
-        tokio::task::spawn_blocking(move || spec::purge_directories(&settings, &row)).await;
-    match purged {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => warn!(agent.name = %name, %error, "cannot delete what the agent had"),
-        Err(error) => warn!(agent.name = %name, %error, "deleting what the agent had was cut off"),
-    }
-    Ok(())
+    purge::delete(inner, handle, row).await
 }

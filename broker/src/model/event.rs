@@ -69,6 +69,9 @@ kinds! {
     AgentFailed = "agent.failed", Semantic;
     AgentStatus = "agent.status", Stream;
     AgentRemoved = "agent.removed", Semantic;
+    /// Nothing that a purged agent had is left.
+    AgentPurged = "agent.purged", Semantic;
+    AgentPurgeFailed = "agent.purge_failed", Semantic;
     /// The shown state has changed.
     AgentState = "agent.state", Stream;
     /// The gateway answered a model call.

@@ -9,7 +9,10 @@ use tracing::info;
 use super::error::StoreError;
 
 /// Never reordered, never edited once released: a change is a new file at the end.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_purges.sql"),
+];
 
 /// The first bytes of every SQLite file (sqlite.org/fileformat.html).
 const MAGIC: &[u8] = b"SQLite format 3\0";

@@ -21,6 +21,7 @@ mod writer;
 pub mod agents;
 pub mod events;
 pub mod messages;
+pub mod purges;
 pub mod roster;
 pub mod sessions;
 pub mod turns;
