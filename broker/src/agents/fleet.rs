@@ -1,19 +1,15 @@
 //! What is known in memory of every agent: what the runtime holds of it, why, and since when.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use hive_proto::ids::{AgentId, UnixMs};
+use hive_proto::ids::AgentId;
 use hive_proto::name::AgentName;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::agent::{Cause, Held};
-use crate::model::outcome::Loss;
-use crate::model::shown::{Operation, Shown};
-use crate::runtime::{Exit, Instance, Status};
+use super::memory::{Look, Memory, Taken};
+use crate::model::shown::Operation;
 
 /// Every agent that has a driver.
 #[derive(Debug, Default)]
@@ -33,48 +29,6 @@ pub(super) struct Handle {
     /// Cancelled when nothing of a removed agent is left.
     pub(super) finished: CancellationToken,
     memory: Mutex<Memory>,
-}
-
-/// What was seen of an agent last.
-#[derive(Debug)]
-pub(super) struct Memory {
-    pub(super) held: Held,
-    /// The runtime's id; empty when it holds nothing, kept while it cannot be asked.
-    pub(super) runtime_id: String,
-    pub(super) spec_hash: String,
-    /// The copy of `hive` that its instance runs.
-    pub(super) hive: Option<PathBuf>,
-    pub(super) cause: Cause,
-    /// What a session held when its process went away is to be settled so.
-    pub(super) to_release: Option<Loss>,
-    pub(super) operation: Operation,
-    /// Whether the next stop is to skip its grace.
-    pub(super) haste: super::Haste,
-    /// How it ended, or why the runtime cannot be asked.
-    pub(super) detail: String,
-    /// When its instance began to run, by the monotonic clock; zero when it ran before this broker.
-    pub(super) running_since: Duration,
-    /// When the driver changed something last, by the monotonic clock: older looks do not count.
-    pub(super) acted_at: Duration,
-    pub(super) shown: Option<(Shown, UnixMs)>,
-}
-
-/// What a look at the runtime says of one agent.
-#[derive(Clone, Debug)]
-pub(super) enum Look<'a> {
-    /// The runtime cannot be asked, and why.
-    Unknown(&'a str),
-    Absent,
-    There(&'a Instance),
-}
-
-/// When a look was taken.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
-    /// When it began, by the monotonic clock.
-    pub(super) began: Duration,
-    pub(super) now: Duration,
-    pub(super) wall: UnixMs,
 }
 
 // === impl Fleet ===
@@ -126,20 +80,7 @@ impl Handle {
             hurry: Notify::new(),
             stuck: Notify::new(),
             finished: CancellationToken::new(),
-            memory: Mutex::new(Memory {
-                held: Held::Unknown,
-                runtime_id: String::new(),
-                spec_hash: String::new(),
-                hive: None,
-                cause: Cause::Fresh,
-                to_release: None,
-                operation: Operation::None,
-                haste: super::Haste::Grace,
-                detail: "not looked at yet".into(),
-                running_since: Duration::ZERO,
-                acted_at: Duration::ZERO,
-                shown: None,
-            }),
+            memory: Mutex::new(Memory::new()),
         }
     }
 
@@ -148,9 +89,13 @@ impl Handle {
     }
 
     /// Takes in a look at the runtime. One that began before the driver's last act, or that falls
-    /// into an operation, says nothing.
+    /// into an operation, says nothing but whether the runtime answers.
     pub(super) fn observe(&self, look: &Look<'_>, taken: Taken) {
         let mut memory = self.memory();
+        memory.silent = match look {
+            Look::Unknown(why) => Some((*why).to_owned()),
+            Look::Absent | Look::There(_) => None,
+        };
         if memory.operation != Operation::None || taken.began < memory.acted_at {
             return;
         }
@@ -158,102 +103,11 @@ impl Handle {
             self.nudge.notify_one();
         }
     }
-}
 
-// === impl Memory ===
-
-impl Memory {
-    /// Says whether anything changed.
-    fn take_in(&mut self, look: &Look<'_>, taken: Taken) -> bool {
-        let before = self.held;
-        match look {
-            Look::Unknown(why) => {
-                self.held = Held::Unknown;
-                (*why).clone_into(&mut self.detail);
-                return before != Held::Unknown;
-            }
-            Look::Absent => self.set_absent(),
-            Look::There(instance) => self.set_instance(instance),
-        }
-        if before == Held::Unknown && self.held != Held::Unknown {
-            self.first_sight(taken);
-        } else if is_up(before) && is_down(self.held) {
-            self.note_death(look, taken);
-        } else if is_down(before) && is_up(self.held) {
-            self.running_since = taken.now;
-        }
-        before != self.held
+    /// The runtime's stream of events broke: what ends before it answers again may have ended with it.
+    pub(super) fn runtime_left(&self) {
+        self.memory().runtime_left = true;
     }
-
-    fn set_absent(&mut self) {
-        self.held = Held::Absent;
-        self.runtime_id.clear();
-        self.spec_hash.clear();
-        self.hive = None;
-    }
-
-    fn set_instance(&mut self, instance: &Instance) {
-        self.held = held(&instance.status);
-        instance.id.clone_into(&mut self.runtime_id);
-        instance.spec_hash.clone_into(&mut self.spec_hash);
-        self.hive.clone_from(&instance.hive);
-    }
-
-    /// After a start of the broker, or after a time in which the runtime could not be asked.
-    fn first_sight(&mut self, taken: Taken) {
-        self.detail.clear();
-        if !is_down(self.held) {
-            return;
-        }
-        if self.running_since == Duration::ZERO {
-            // It ended while no broker watched, as after a reboot: nobody knows that a message did it.
-            self.to_release = Some(Loss::Stopped);
-        } else if self.cause == Cause::Fresh {
-            // It ran before, and ended together with its runtime: not its own fault either.
-            self.to_release = Some(Loss::Stopped);
-            self.running_since = taken.now;
-        }
-    }
-
-    fn note_death(&mut self, look: &Look<'_>, taken: Taken) {
-        self.detail = match look {
-            Look::There(Instance {
-                status: Status::Exited(exit),
-                ..
-            }) => describe(exit),
-            Look::There(_) | Look::Absent | Look::Unknown(_) => "it is gone".into(),
-        };
-        if self.cause != Cause::RestartAsked {
-            self.cause = Cause::Died { at: taken.wall };
-        }
-        self.to_release = Some(Loss::WithHarness);
-    }
-}
-
-/// How an instance ended, in a few words.
-pub(super) fn describe(exit: &Exit) -> String {
-    if exit.out_of_memory {
-        "out of memory".into()
-    } else {
-        format!("it ended with code {}", exit.code)
-    }
-}
-
-fn held(status: &Status) -> Held {
-    match status {
-        Status::Created => Held::Made,
-        Status::Running => Held::Running,
-        Status::Frozen => Held::Frozen,
-        Status::Exited(_) => Held::Exited,
-    }
-}
-
-fn is_up(held: Held) -> bool {
-    matches!(held, Held::Running | Held::Frozen)
-}
-
-fn is_down(held: Held) -> bool {
-    matches!(held, Held::Absent | Held::Made | Held::Exited)
 }
 
 #[cfg(test)]
@@ -263,8 +117,10 @@ mod tests {
     use hive_proto::ids::{AgentId, UnixMs};
 
     use super::{Handle, Look, Taken};
+    use crate::agents::memory::describe;
     use crate::model::agent::{Cause, Held};
     use crate::model::outcome::Loss;
+    use crate::model::shown::Operation;
     use crate::runtime::{Exit, Instance, Status};
 
     fn handle() -> Handle {
@@ -331,6 +187,67 @@ mod tests {
         handle.observe(&Look::There(&instance(Status::Running)), at(3));
         let memory = handle.memory();
         assert_eq!((memory.held, memory.to_release), (Held::Running, None));
+    }
+
+    #[test]
+    fn a_silence_makes_no_death_into_a_stop() {
+        for adopted in [false, true] {
+            let handle = handle();
+            if !adopted {
+                handle.observe(&Look::There(&instance(Status::Created)), at(1));
+            }
+            handle.observe(&Look::There(&instance(Status::Running)), at(2));
+            handle.observe(&Look::Unknown("no answer within 1.2s"), at(3));
+            handle.observe(&Look::Unknown("no answer within 1.2s"), at(4));
+            handle.observe(&Look::There(&exited(1, false)), at(5));
+            let memory = handle.memory();
+            assert_eq!(memory.cause, Cause::Died { at: UnixMs(5000) });
+            assert_eq!(memory.to_release, Some(Loss::WithHarness));
+            assert_eq!(memory.detail, "it ended with code 1");
+        }
+    }
+
+    #[test]
+    fn what_ends_with_its_runtime_is_nobodys_fault() {
+        let handle = handle();
+        handle.observe(&Look::There(&instance(Status::Running)), at(1));
+        handle.runtime_left();
+        handle.observe(&Look::Unknown("connection refused"), at(2));
+        handle.observe(&Look::There(&exited(137, false)), at(3));
+        {
+            let memory = handle.memory();
+            assert_eq!(memory.cause, Cause::Fresh);
+            assert_eq!(memory.to_release, Some(Loss::Stopped));
+        }
+        // The next end is its own again.
+        handle.memory().to_release = None;
+        handle.observe(&Look::There(&instance(Status::Running)), at(4));
+        handle.observe(&Look::There(&exited(1, false)), at(5));
+        let memory = handle.memory();
+        assert_eq!(memory.cause, Cause::Died { at: UnixMs(5000) });
+    }
+
+    #[test]
+    fn a_silent_runtime_is_told_also_in_the_middle_of_an_operation() {
+        let handle = handle();
+        handle.observe(&Look::There(&instance(Status::Running)), at(1));
+        handle.memory().operation = Operation::Stopping;
+        handle.observe(&Look::Unknown("no answer"), at(2));
+        assert_eq!(handle.memory().held_now(), (Held::Unknown, "no answer"));
+        assert_eq!(handle.memory().held, Held::Running);
+        handle.observe(&Look::There(&instance(Status::Running)), at(3));
+        assert_eq!(handle.memory().held_now(), (Held::Running, ""));
+    }
+
+    #[test]
+    fn a_killed_child_does_not_make_a_later_end_one_of_memory() {
+        assert_eq!(
+            describe(&Exit {
+                code: 1,
+                out_of_memory: true
+            }),
+            "it ended with code 1"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use hive_proto::ids::AgentId;
 use tracing::warn;
 
 use super::binary;
-use super::fleet::{Look, Taken};
+use super::memory::{Look, Taken};
 use super::service::{Agents, Inner};
 use crate::runtime::{Instance, RuntimeError, Status};
 use crate::store::StoreError;

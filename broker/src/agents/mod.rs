@@ -16,6 +16,7 @@ mod error;
 mod fleet;
 mod identity;
 mod look;
+mod memory;
 mod own;
 mod purge;
 mod service;

@@ -374,6 +374,9 @@ impl Inner {
                 while events.next().await.is_some() {
                     self.look_soon();
                 }
+                for handle in self.fleet.all() {
+                    handle.runtime_left();
+                }
             }
             // The stream ended: maybe everything changed meanwhile.
             self.look_soon();

@@ -5,7 +5,8 @@ use std::time::Duration;
 use hive_proto::ids::UnixMs;
 use tracing::{info, warn};
 
-use super::fleet::{Handle, Memory};
+use super::fleet::Handle;
+use super::memory::Memory;
 use super::purge::{self, Purged};
 use super::service::Inner;
 use super::{Haste, driver, spec};
@@ -74,8 +75,7 @@ fn judge(handle: &Handle, now: UnixMs, error: RuntimeError) -> Failure {
     let mut memory = handle.memory();
     match error {
         RuntimeError::Unavailable { .. } => {
-            memory.held = Held::Unknown;
-            memory.detail = error.to_string();
+            memory.lose_sight(&error.to_string());
             Failure::Unknown
         }
         RuntimeError::NoImage(_) | RuntimeError::Refused(_) | RuntimeError::NameTaken(_) => {
@@ -224,7 +224,12 @@ pub(super) async fn stop(inner: &Inner, handle: &Handle) -> Result<(), Failure> 
         Ok(()) => {}
         Err(RuntimeError::NotFound(_)) => forget(&mut handle.memory()),
         Err(RuntimeError::Failed(why)) => return Err(Failure::Passing(why)),
-        Err(other) => return Err(judge(handle, inner.clock.now(), other)),
+        Err(other) => {
+            let failure = judge(handle, inner.clock.now(), other);
+            // Perhaps it was told to end: an end that is found later is no death.
+            handle.memory().forget_sight();
+            return Err(failure);
+        }
     }
     {
         let mut memory = handle.memory();

@@ -7,7 +7,7 @@ use hive_proto::LEVEL;
 use hive_proto::ids::{AgentId, TurnId, UnixMs};
 
 use super::error::AgentsError;
-use super::fleet::Memory;
+use super::memory::Memory;
 use super::service::{Agents, Inner};
 use super::{driver, spec};
 use crate::model::agent::{Cause, Held};
@@ -127,20 +127,12 @@ impl Agents {
                     .filter(|(old, _)| old.state == shown.state);
                 let since = same_word.map_or(now, |(_, since)| *since);
                 memory.shown = Some((shown.clone(), since));
+            }
+            if memory.noted.as_ref() != Some(&shown) {
                 changed.push((row.id, shown));
             }
         }
-        if !changed.is_empty() {
-            inner
-                .store
-                .write(move |tx| {
-                    for (id, shown) in &changed {
-                        table::note_state(tx, *id, shown.state.word(), &shown.detail)?;
-                    }
-                    Ok(())
-                })
-                .await?;
-        }
+        inner.note_changes(changed).await?;
         Ok(rows.len())
     }
 
@@ -230,13 +222,33 @@ impl Inner {
         }
     }
 
+    /// Appends the events. What could not be written is still a change at the next run.
+    async fn note_changes(&self, changed: Vec<(AgentId, Shown)>) -> Result<(), StoreError> {
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let written = self.store.write(move |tx| {
+            for (id, shown) in &changed {
+                table::note_state(tx, *id, shown.state.word(), &shown.detail)?;
+            }
+            Ok(changed)
+        });
+        for (id, shown) in written.await? {
+            if let Some(handle) = self.fleet.get(id) {
+                handle.memory().noted = Some(shown);
+            }
+        }
+        Ok(())
+    }
+
     fn shown(&self, row: &AgentRow, memory: &Memory, live: Option<&Live>, leased: bool) -> Shown {
+        let (held, runtime_detail) = memory.held_now();
         Shown::of(&Facts {
             goal: driver::goal(row),
             paused: row.paused,
             failed: &row.failed,
-            held: memory.held,
-            runtime_detail: &memory.detail,
+            held,
+            runtime_detail,
             operation: operation(memory),
             session: session(memory, live, self.clock.monotonic()),
             leased,

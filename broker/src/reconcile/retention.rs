@@ -1,6 +1,6 @@
 //! What is old goes, in small batches, so that nobody waits for it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hive_proto::ids::UnixMs;
@@ -25,6 +25,8 @@ struct Trust {
     monotonic: Duration,
     /// Nothing is deleted before, by the monotonic clock.
     from: Duration,
+    /// Whether the clock that was found at the start was compared with what was written before it.
+    compared: bool,
 }
 
 const PERIOD: Duration = Duration::from_secs(60 * 60);
@@ -38,6 +40,8 @@ const BATCH: u32 = 500;
 const DRIFT_MS: i64 = 60 * 60 * 1000;
 /// After a jump the new time is believed once it has stood for so long.
 const DISTRUST: Duration = Duration::from_secs(24 * 60 * 60);
+/// A start so long after anything was written is either a long holiday or a wrong clock.
+const HOLIDAY_MS: i64 = 7 * DAY_MS;
 
 // === impl Retention ===
 
@@ -48,6 +52,7 @@ impl Retention {
             wall: clock.now(),
             monotonic: clock.monotonic(),
             from: Duration::ZERO,
+            compared: false,
         });
         Self {
             store,
@@ -56,10 +61,35 @@ impl Retention {
         }
     }
 
-    /// Whether ages can be believed now: a clock that has just jumped must not empty the mailboxes.
-    fn trusts_the_clock(&self) -> bool {
+    /// Whether ages can be believed now: a clock that has just jumped, or that woke up in another
+    /// year, must not empty the mailboxes.
+    async fn trusts_the_clock(&self) -> Result<bool, StoreError> {
+        let at_start = *self.trust();
+        if !at_start.compared {
+            let before = at_start.wall;
+            let newest = self
+                .store
+                .read(move |conn| events::newest_before(conn, before));
+            let idle_ms = newest
+                .await?
+                .map_or(0, |newest| before.0.saturating_sub(newest.0));
+            let mut trust = self.trust();
+            trust.compared = true;
+            if idle_ms > HOLIDAY_MS {
+                trust.from = trust.monotonic + DISTRUST;
+            }
+        }
+        Ok(self.has_stood())
+    }
+
+    fn trust(&self) -> MutexGuard<'_, Trust> {
+        self.trust.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the time, and says whether it has gone as the monotonic clock has for long enough.
+    fn has_stood(&self) -> bool {
         let (wall, monotonic) = (self.clock.now(), self.clock.monotonic());
-        let mut trust = self.trust.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trust = self.trust();
         let passed = monotonic.saturating_sub(trust.monotonic).as_millis();
         let expected = trust
             .wall
@@ -111,8 +141,9 @@ impl Reconciler for Retention {
     }
 
     async fn run(&self) -> Result<Report, ReconcileError> {
-        if !self.trusts_the_clock() {
-            return Ok(Report::default().note("the clock was set; nothing is deleted for a day"));
+        if !self.trusts_the_clock().await? {
+            let why = "the clock was set, or nothing ran for a week; nothing is deleted for a day";
+            return Ok(Report::default().note(why));
         }
         let now = self.clock.now();
         let ago = move |days: i64| now.plus_ms(-days * DAY_MS);

@@ -69,6 +69,17 @@ pub fn append(tx: &mut Tx<'_>, kind: Kind, about: About, data: &Value) -> Result
     Ok(())
 }
 
+/// The time of the newest event from before `at`; none when there is none.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn newest_before(conn: &Connection, at: UnixMs) -> Result<Option<UnixMs>, StoreError> {
+    let newest: Option<i64> = conn
+        .prepare_cached("SELECT MAX(at) FROM events WHERE at < ?1")?
+        .query_row([at.0], |row| row.get(0))?;
+    Ok(newest.map(UnixMs))
+}
+
 /// The newest event's number; 0 when there is none.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use hive_proto::ids::UnixMs;
 use hive_proto::v1::{FailureClass, MessageState, Outcome};
 use hived::inbox::{Sender, WaitingKind};
 use hived::model::message::Delivery;
-use hived::reconcile::{Leases, Reconcilers, Stalled};
+use hived::reconcile::{Leases, Reconcilers, Retention, Stalled};
 use hived::store::Recipient;
 use hived::turns::TurnError;
 
@@ -166,6 +166,29 @@ async fn a_jump_of_the_clock_deletes_nothing_for_a_day() {
     }
     core.time.advance(secs(3_600));
     assert_eq!(run(&core.retention).await.get("messages deleted"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_clock_at_the_start_deletes_nothing_for_a_day() {
+    let core = Core::new();
+    let scout = core.agent("scout").await;
+    let epoch = core.open(scout, "a").await;
+    core.send(OPERATOR, "scout", "1").await;
+    let turn = core.take(scout, epoch, 1).await.turn.unwrap();
+    core.end(scout, epoch, turn, Outcome::Ok).await;
+    let year = i64::try_from(365 * DAY).unwrap() * 1_000;
+    core.time.set_wall(UnixMs(START.0 + year));
+    // A broker that starts with this clock has never known another one.
+    let retention = Retention::new(core.store.clone(), core.time.clock());
+    core.send(OPERATOR, "scout", "written with the wrong time")
+        .await;
+    for _ in 0..24 {
+        let report = run(&retention).await;
+        assert_eq!(report.get("messages deleted"), 0, "{report}");
+        core.time.advance(secs(3_600));
+    }
+    // It was a long holiday, then.
+    assert_eq!(run(&retention).await.get("messages deleted"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
