@@ -7,6 +7,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files = [
         "hive/v1/common.proto",
         "hive/v1/agent.proto",
+        "hive/v1/approvals.proto",
+        "hive/v1/schedules.proto",
         "hive/v1/manager.proto",
         "hive/v1/operator.proto",
         "hive/v1/topology.proto",

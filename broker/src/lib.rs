@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod app;
+pub mod approvals;
 pub mod audit;
 pub mod authority;
 pub mod backup;
@@ -11,6 +12,7 @@ pub mod config;
 pub mod dirs;
 pub mod events;
 pub mod gateway;
+pub mod helper_event;
 pub mod health;
 pub mod hive;
 pub mod inbox;
@@ -24,6 +26,7 @@ pub mod refusals;
 pub mod removal;
 pub mod rpc;
 pub mod runtime;
+pub mod schedules;
 pub mod sessions;
 pub mod settle;
 pub mod shutdown;

@@ -38,6 +38,15 @@ id!(
     EventSeq(i64)
 );
 
+id!(
+    /// A change or an act that waits for the operator.
+    ApprovalId(i64)
+);
+id!(
+    /// A prompt on a timetable.
+    ScheduleId(i64)
+);
+
 /// A point in time: Unix milliseconds, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -1,6 +1,7 @@
 //! hive.v1: the generated wire types, and the few words that both sides must spell alike.
 //!
 //! - [`v1`]: generated from `hive/v1/*.proto`; [`methods`]: what they list, as data
+//! - [`hidden`]: characters that steer a terminal or a reader's eye
 //! - [`ids`]: one newtype for each kind of number
 //! - [`name`]: agent names, recipients and wake labels, checked before anything is built from them
 //! - [`reason`]: the one table reason → gRPC code, HTTP status, exit code, hint
@@ -15,6 +16,7 @@ pub mod v1 {
     tonic::include_proto!("hive.v1");
 }
 
+pub mod hidden;
 pub mod ids;
 pub mod limits;
 pub mod mail;

@@ -39,3 +39,17 @@ pub const STALLED_MS: i64 = 15 * 60 * 1000;
 pub const STATUS_CHARS: usize = 200;
 /// Longest path of a Unix socket: `sun_path` holds 108 bytes with its NUL (unix(7)).
 pub const SOCKET_PATH_BYTES: usize = 107;
+/// A schedule's body, in bytes of UTF-8: a person has to read it before it may run.
+pub const SCHEDULE_BODY_BYTES: usize = 64 * 1024;
+/// Agents that one schedule writes to.
+pub const SCHEDULE_TARGETS: usize = 64;
+/// Characters of what a requester says about its request, and of a note to a decision.
+pub const NOTE_CHARS: usize = 2_000;
+/// Shortest interval of a schedule, in seconds.
+pub const SCHEDULE_INTERVAL_SECS: u64 = 60;
+/// Active schedules of one owner.
+pub const SCHEDULES_PER_OWNER: u32 = 100;
+/// Approvals of one requester that wait at the same time.
+pub const APPROVALS_PENDING: u32 = 50;
+/// How long an approval waits for the operator.
+pub const APPROVAL_EXPIRY_MS: i64 = 7 * 24 * 3_600_000;

@@ -1,6 +1,9 @@
 //! Enum ⇄ the snake_case words that are stored, printed and documented.
 
-use crate::v1::{FailureClass, HarnessState, MessageState, Outcome, Role, ToolGroup};
+use crate::v1::{
+    ApprovalState, FailureClass, HarnessState, MessageState, Misfire, Outcome, Overlap, Role,
+    ScheduleState, ToolGroup,
+};
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $parse:ident, $ty:ty { $($variant:path => $word:literal),+ $(,)? }) => {
@@ -91,5 +94,43 @@ words!(
         HarnessState::BudgetExhausted => "budget_exhausted",
         HarnessState::Paused => "paused",
         HarnessState::Stopping => "stopping",
+    }
+);
+words!(
+    /// Word of an approval's state.
+    approval_state, parse_approval_state, ApprovalState {
+        ApprovalState::Unspecified => "",
+        ApprovalState::Pending => "pending",
+        ApprovalState::Approved => "approved",
+        ApprovalState::Done => "done",
+        ApprovalState::Failed => "failed",
+        ApprovalState::Denied => "denied",
+        ApprovalState::Cancelled => "cancelled",
+        ApprovalState::Expired => "expired",
+    }
+);
+words!(
+    /// Word of a schedule's state.
+    schedule_state, parse_schedule_state, ScheduleState {
+        ScheduleState::Unspecified => "",
+        ScheduleState::Active => "active",
+        ScheduleState::Done => "done",
+        ScheduleState::Cancelled => "cancelled",
+    }
+);
+words!(
+    /// Word of what becomes of slots that have passed.
+    misfire, parse_misfire, Misfire {
+        Misfire::Unspecified => "",
+        Misfire::Once => "once",
+        Misfire::Skip => "skip",
+    }
+);
+words!(
+    /// Word of what becomes of a slot while the last one's message is not finished.
+    overlap, parse_overlap, Overlap {
+        Overlap::Unspecified => "",
+        Overlap::Queue => "queue",
+        Overlap::Skip => "skip",
     }
 );

@@ -70,6 +70,31 @@ pub(super) fn wake(
     put(tx, limits, &from, target, outgoing, None)
 }
 
+/// Queues a schedule's message: nothing is threaded, and its key names its slot.
+pub(crate) fn post_scheduled(
+    tx: &mut Tx<'_>,
+    limits: Limits,
+    (from, from_id): (&str, Option<AgentId>),
+    (to, to_name): (AgentId, &str),
+    body: &str,
+    key: &str,
+) -> Result<MessageId, InboxError> {
+    let from = Origin {
+        name: from.to_owned(),
+        id: from_id,
+    };
+    let target = Target {
+        recipient: Recipient::Agent(to),
+        name: to_name.to_owned(),
+    };
+    let outgoing = Outgoing {
+        body: body.to_owned(),
+        in_reply_to: None,
+        key: Some(key.to_owned()),
+    };
+    put(tx, limits, &from, target, &outgoing, None).map(|sent| sent.id)
+}
+
 fn check(limits: Limits, outgoing: &Outgoing) -> Result<(), InboxError> {
     let bytes = outgoing.body.len();
     if bytes > limits.body_bytes {

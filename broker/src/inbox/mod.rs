@@ -7,6 +7,7 @@ mod recv;
 mod send;
 mod wait;
 
+pub(crate) use deliver::post_scheduled;
 pub use error::InboxError;
 pub use life::{Life, Mailbox, Waiting, WaitingKind};
 pub use recv::{Received, RecvArgs, Take};

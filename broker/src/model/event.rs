@@ -76,6 +76,19 @@ kinds! {
     AgentState = "agent.state", Stream;
     /// The gateway answered a model call.
     ModelCall = "model.call", Stream;
+    ApprovalRequested = "approval.requested", Semantic;
+    ApprovalApproved = "approval.approved", Semantic;
+    ApprovalDenied = "approval.denied", Semantic;
+    ApprovalCancelled = "approval.cancelled", Semantic;
+    ApprovalExpired = "approval.expired", Semantic;
+    /// Its effect was carried out.
+    ApprovalDone = "approval.done", Semantic;
+    ApprovalFailed = "approval.failed", Semantic;
+    ScheduleCreated = "schedule.created", Semantic;
+    ScheduleEdited = "schedule.edited", Semantic;
+    ScheduleCancelled = "schedule.cancelled", Semantic;
+    ScheduleFired = "schedule.fired", Semantic;
+    ScheduleSkipped = "schedule.skipped", Semantic;
     /// Somebody who is no operator called on the operator socket: audit.
     OperatorRefused = "operator.refused", Semantic;
     /// A call was refused for lack of a right: audit.

@@ -2,10 +2,12 @@
 
 pub mod admission;
 pub mod agent;
+pub mod approval;
 pub mod event;
 pub mod message;
 pub mod outcome;
 pub mod restart;
 pub mod retry;
+pub mod schedule;
 pub mod session;
 pub mod shown;

@@ -7,7 +7,7 @@ use hive_proto::ids::UnixMs;
 use tokio::sync::Notify;
 use tracing::{debug, warn};
 
-use super::{ReconcileError, Reconciler, Report};
+use super::{Bell, ReconcileError, Reconciler, Report};
 use crate::clock::Clock;
 use crate::shutdown::Tasks;
 
@@ -22,6 +22,7 @@ pub struct Reconcilers {
 struct Entry {
     reconciler: Arc<dyn Reconciler>,
     nudge: Notify,
+    bell: Option<Bell>,
     /// Held over a run: a second one waits for its turn.
     running: tokio::sync::Mutex<()>,
     last: Mutex<Option<Last>>,
@@ -51,6 +52,7 @@ impl Reconcilers {
         let entries = reconcilers
             .into_iter()
             .map(|reconciler| Entry {
+                bell: reconciler.bell(),
                 reconciler,
                 nudge: Notify::new(),
                 running: tokio::sync::Mutex::default(),
@@ -71,6 +73,7 @@ impl Reconcilers {
                     tokio::select! {
                         () = tokio::time::sleep(entry.reconciler.period()) => {}
                         () = entry.nudge.notified() => {}
+                        () = rung(entry.bell.as_ref()) => {}
                         () = stopping.cancelled() => {}
                     }
                 }
@@ -128,6 +131,14 @@ impl Reconcilers {
             Err(error) => debug!(reconciler.name = name, %error, "still cannot reconcile"),
         }
         *last = Some(Last { at, took, result });
+    }
+}
+
+/// Until the bell rings; for ever where there is none.
+async fn rung(bell: Option<&Bell>) {
+    match bell {
+        Some(bell) => bell.rung().await,
+        None => std::future::pending().await,
     }
 }
 

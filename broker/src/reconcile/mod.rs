@@ -3,19 +3,29 @@
 //! They run on a period and on a nudge; a retry is the next run. `hive status` shows the last result
 //! of each.
 
+mod approvals;
+mod bell;
 mod containers;
 mod driver;
+mod intents;
 mod leases;
 mod retention;
+mod schedules;
 mod stalled;
 
+pub use approvals::Expiry;
+pub use bell::Bell;
 pub use containers::Containers;
 pub use driver::{Last, Reconcilers, Status};
+pub use intents::Intents;
 pub use leases::Leases;
 pub use retention::Retention;
+pub use schedules::Firing;
 pub use stalled::Stalled;
 
 use std::time::Duration;
+
+use hive_proto::ids::UnixMs;
 
 use crate::store::StoreError;
 
@@ -25,8 +35,14 @@ pub trait Reconciler: Send + Sync + std::fmt::Debug {
     /// Unique, one word.
     fn name(&self) -> &'static str;
 
-    /// Between the end of one run and the beginning of the next, unless nudged.
+    /// Between the end of one run and the beginning of the next, unless nudged. Asked after each run,
+    /// so that one that waits for a time can name it.
     fn period(&self) -> Duration;
+
+    /// What a service rings to have it run soon; none by default.
+    fn bell(&self) -> Option<Bell> {
+        None
+    }
 
     /// Compares what is with what should be and repairs it. Safe to repeat and to cut off.
     async fn run(&self) -> Result<Report, ReconcileError>;
@@ -88,4 +104,11 @@ impl std::fmt::Display for Report {
             None => Ok(()),
         }
     }
+}
+
+/// How long to wait for `next`, at most `most`.
+fn until(next: Option<UnixMs>, now: UnixMs, most: Duration) -> Duration {
+    let Some(next) = next else { return most };
+    let ms = u64::try_from(next.0.saturating_sub(now.0)).unwrap_or(0);
+    Duration::from_millis(ms).min(most)
 }

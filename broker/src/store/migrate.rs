@@ -9,9 +9,10 @@ use tracing::info;
 use super::error::StoreError;
 
 /// Never reordered, never edited once released: a change is a new file at the end.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_purges.sql"),
+    include_str!("migrations/0003_approvals_schedules.sql"),
 ];
 
 /// The first bytes of every SQLite file (sqlite.org/fileformat.html).

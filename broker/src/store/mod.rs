@@ -19,10 +19,13 @@ mod tx;
 mod writer;
 
 pub mod agents;
+pub mod approvals;
 pub mod events;
+pub mod intents;
 pub mod messages;
 pub mod purges;
 pub mod roster;
+pub mod schedules;
 pub mod sessions;
 pub mod turns;
 
@@ -30,3 +33,9 @@ pub use error::StoreError;
 pub use open::{MIN_SQLITE, Store, StoreFacts};
 pub use rusqlite::Connection as Conn;
 pub use tx::{Recipient, Tx};
+
+/// A stored word that no enum of ours has.
+fn odd(at: usize, what: &str) -> rusqlite::Error {
+    let text = format!("unexpected {what:?}");
+    rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, text.into())
+}

@@ -1,30 +1,7 @@
 //! Makes what an agent wrote harmless for a terminal: control, format and direction characters are
 //! shown, not obeyed.
 
-/// Characters of the Unicode category Cf (format): invisible, or turning the direction of text.
-const FORMAT: [(u32, u32); 21] = [
-    (0x00AD, 0x00AD),
-    (0x0600, 0x0605),
-    (0x061C, 0x061C),
-    (0x06DD, 0x06DD),
-    (0x070F, 0x070F),
-    (0x0890, 0x0891),
-    (0x08E2, 0x08E2),
-    (0x180E, 0x180E),
-    (0x200B, 0x200F),
-    (0x202A, 0x202E),
-    (0x2060, 0x2064),
-    (0x2066, 0x206F),
-    (0xFEFF, 0xFEFF),
-    (0xFFF9, 0xFFFB),
-    (0x110BD, 0x110BD),
-    (0x110CD, 0x110CD),
-    (0x13430, 0x1343F),
-    (0x1BCA0, 0x1BCA3),
-    (0x1D173, 0x1D17A),
-    (0xE0001, 0xE0001),
-    (0xE0020, 0xE007F),
-];
+use hive_proto::hidden::{is_hidden, push_json_escape};
 
 /// What stays of white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +29,7 @@ pub(super) fn json(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     for c in document.chars() {
         if c != '\n' && is_hidden(c) {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
+            push_json_escape(&mut out, c);
         } else {
             out.push(c);
         }
@@ -80,28 +54,9 @@ fn escaped(text: &str, keep: Keep) -> String {
     out
 }
 
-/// Cc, Cf, Zl and Zp.
-fn is_hidden(c: char) -> bool {
-    let code = u32::from(c);
-    c.is_control()
-        || matches!(c, '\u{2028}' | '\u{2029}')
-        || FORMAT
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&code))
-}
-
 #[cfg(test)]
 mod tests {
     use super::{block, is_hidden, json, line};
-
-    #[test]
-    fn every_character_of_the_categories_is_hidden_and_no_other() {
-        let hidden = regex::Regex::new(r"^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$").unwrap();
-        for c in '\0'..=char::MAX {
-            let text = c.to_string();
-            assert_eq!(hidden.is_match(&text), is_hidden(c), "{:x}", u32::from(c));
-        }
-    }
 
     #[test]
     fn json_means_the_same_when_it_is_made_harmless() {

@@ -7,7 +7,7 @@ use rusqlite::Row;
 
 use crate::model::message::{Delivery, State};
 use crate::model::outcome::Finish;
-use crate::store::Recipient;
+use crate::store::{Recipient, odd};
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,9 +153,4 @@ fn delivery(redelivered: bool) -> Delivery {
     } else {
         Delivery::First
     }
-}
-
-fn odd(at: usize, what: &str) -> rusqlite::Error {
-    let text = format!("unexpected {what:?}");
-    rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, text.into())
 }

@@ -1,0 +1,64 @@
+//! Ending a schedule, or taking targets out of it.
+
+use hive_proto::ids::ScheduleId;
+
+use super::authority::{Actor, own};
+use super::edit::named;
+use super::error::ScheduleError;
+use crate::approvals;
+use crate::model::schedule::State;
+use crate::store::schedules::{self as table, Membership};
+use crate::store::{StoreError, Tx};
+
+/// Ends the whole schedule, or takes these targets out; one without targets is ended. Ending twice
+/// is the same as once.
+pub(super) fn cancel(
+    tx: &mut Tx<'_>,
+    actor: Actor,
+    id: ScheduleId,
+    names: &[String],
+) -> Result<(), ScheduleError> {
+    let row = own(tx.conn(), actor, id)?;
+    match row.state {
+        State::Active => {}
+        State::Cancelled => return Ok(()),
+        State::Done => {
+            return Err(ScheduleError::NotActive {
+                id,
+                state: row.state,
+            });
+        }
+    }
+    if names.is_empty() {
+        return Ok(end(tx, id, "cancelled")?);
+    }
+    let targets = table::targets(tx.conn(), id)?;
+    let remove = named(&row, &targets, names)?;
+    for target in &remove {
+        table::remove_target(tx, id, *target)?;
+    }
+    approvals::withdraw_on(tx, &row.subject(), "the schedule was changed meanwhile")?;
+    let left = targets
+        .iter()
+        .filter(|target| target.membership == Membership::Active)
+        .any(|target| !remove.contains(&target.id));
+    if left {
+        let (definition, next) = (&row.definition, row.next.unwrap_or(tx.now()));
+        table::redefine(tx, &row, definition, &row.description, next, row.approval)?;
+    } else {
+        end(tx, id, "none of its targets is left")?;
+    }
+    Ok(())
+}
+
+/// Ends an active schedule, and what waits to change it.
+///
+/// # Errors
+/// `Conflict` when it is not active.
+pub(super) fn end(tx: &mut Tx<'_>, id: ScheduleId, why: &str) -> Result<(), StoreError> {
+    let Some(row) = table::find(tx.conn(), id)? else {
+        return Ok(());
+    };
+    table::cancel(tx, &row, why)?;
+    approvals::withdraw_on(tx, &row.subject(), "its schedule was cancelled")
+}
