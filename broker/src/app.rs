@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use hive_proto::limits::SCHEDULE_INTERVAL_SECS;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use crate::agents::{self, Agents};
+use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::authority::Authority;
 use crate::backup::Backup;
@@ -24,7 +26,10 @@ use crate::health::Health;
 use crate::hive::Hive;
 use crate::inbox::{Inbox, Limits};
 use crate::lock::Lock;
-use crate::reconcile::{Containers, Leases, Reconciler, Reconcilers, Retention, Stalled};
+use crate::reconcile::{
+    Containers, Expiry, Firing, Intents, Leases, Reconciler, Reconcilers, Retention, Stalled,
+};
+use crate::schedules::Schedules;
 use crate::sessions::Sessions;
 use crate::shutdown::{End, Tasks};
 use crate::sockets::{Door, Sockets};
@@ -49,6 +54,14 @@ impl App {
     /// # Errors
     /// Whatever keeps this hive from working; nothing was changed that a later start would miss.
     pub async fn build(config: Config, tasks: Tasks) -> Result<Self, StartError> {
+        Self::build_at(config, Clock::system(), tasks).await
+    }
+
+    /// The same by another clock, for tests that move it.
+    ///
+    /// # Errors
+    /// See [`Self::build`].
+    pub async fn build_at(config: Config, clock: Clock, tasks: Tasks) -> Result<Self, StartError> {
         // First, so that a second hived on this directory touches nothing.
         private(config.paths.home())?;
         let lock = Lock::take(&config.paths.lock())?;
@@ -64,7 +77,6 @@ impl App {
         } else {
             0o666
         };
-        let clock = Clock::system();
         let store = Store::open(config.paths.home(), clock.clone(), tasks.clone())?;
         let operator = bind(&config.paths.operator_socket(), mode, Owner::Own)?;
         let listen = listener.local_addr().unwrap_or(address);
@@ -76,6 +88,12 @@ impl App {
             listener,
             _lock: lock,
         })
+    }
+
+    /// The services, for whoever holds them in the same process.
+    #[must_use]
+    pub fn hive(&self) -> &Hive {
+        &self.hive
     }
 
     /// Serves until a signal, a fatal fault or [`Tasks::stop`].
@@ -171,6 +189,13 @@ fn compose(
         sockets: sockets.clone(),
         runtime: runtime::connect(&config.runtime, &config.paths, &hive_id, &tasks)?,
     });
+    let approvals = Approvals::new(store.clone());
+    let schedules = Schedules::new(
+        store.clone(),
+        limits,
+        SCHEDULE_INTERVAL_SECS,
+        approvals.expiry_bell(),
+    );
     let sink = gateway::recorder(store.clone(), &tasks);
     let settings = config.gateway.settings();
     let hive = Hive {
@@ -180,7 +205,9 @@ fn compose(
         turns: Turns::new(store.clone(), sessions.clone()),
         events: Events::new(store.clone(), tasks.clone()),
         gateway: Gateway::new(settings, clock.clone(), tasks.clone(), sink)?,
-        reconcilers: reconcilers(&store, &clock, &sessions, &agents),
+        reconcilers: reconcilers(&store, &clock, &sessions, &agents, &approvals, &schedules),
+        approvals,
+        schedules,
         audit: Audit::new(store.clone(), clock.clone(), tasks.clone()),
         authority: Authority::new(store.clone()),
         backup: Backup::new(store.clone(), &config.paths),
@@ -196,12 +223,22 @@ fn compose(
     Ok((hive, doors))
 }
 
-fn reconcilers(store: &Store, clock: &Clock, sessions: &Sessions, agents: &Agents) -> Reconcilers {
+fn reconcilers(
+    store: &Store,
+    clock: &Clock,
+    sessions: &Sessions,
+    agents: &Agents,
+    approvals: &Approvals,
+    schedules: &Schedules,
+) -> Reconcilers {
     let all: Vec<Arc<dyn Reconciler>> = vec![
         Arc::new(Containers::new(agents.clone())),
         Arc::new(Leases::new(sessions.clone(), clock.clone())),
         Arc::new(Stalled::new(store.clone(), clock.clone())),
         Arc::new(Retention::new(store.clone(), clock.clone())),
+        Arc::new(Intents::new(approvals.clone(), schedules.bell())),
+        Arc::new(Expiry::new(approvals.clone(), clock.clone())),
+        Arc::new(Firing::new(schedules.clone(), clock.clone())),
     ];
     Reconcilers::new(all, clock.clone())
 }

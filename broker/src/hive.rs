@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agents::Agents;
+use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::authority::Authority;
 use crate::backup::Backup;
@@ -15,6 +16,7 @@ use crate::gateway::Gateway;
 use crate::health::Health;
 use crate::inbox::Inbox;
 use crate::reconcile::Reconcilers;
+use crate::schedules::Schedules;
 use crate::sessions::Sessions;
 use crate::shutdown::Tasks;
 use crate::sockets::Sockets;
@@ -32,6 +34,8 @@ pub struct Hive {
     pub sessions: Sessions,
     pub turns: Turns,
     pub events: Events,
+    pub approvals: Approvals,
+    pub schedules: Schedules,
     pub agents: Agents,
     pub gateway: Gateway,
     pub sockets: Sockets,

@@ -6,9 +6,11 @@ use hive_proto::name::NameError;
 use hive_proto::v1::Reason;
 
 use crate::agents::AgentsError;
+use crate::approvals::ApprovalError;
 use crate::backup::BackupError;
 use crate::inbox::InboxError;
 use crate::runtime::RuntimeError;
+use crate::schedules::ScheduleError;
 use crate::sessions::SessionError;
 use crate::sockets::SocketsError;
 use crate::status::StatusError;
@@ -160,10 +162,57 @@ impl Refuse for RuntimeError {
     }
 }
 
+impl Refuse for ApprovalError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Unknown(_) => Reason::NotFound,
+            Self::AlreadyDecided { .. } => Reason::AlreadyDecided,
+            Self::Expired(_) => Reason::Expired,
+            Self::Cancelled { .. } => Reason::WrongState,
+            Self::DigestMismatch { .. } => Reason::DigestMismatch,
+            Self::TooLong { .. } | Self::KeyTooLong { .. } | Self::NotCanonical(_) => {
+                Reason::InvalidArgument
+            }
+            Self::TooMany { .. } => Reason::LimitReached,
+            Self::KeyConflict(_) => Reason::KeyConflict,
+            Self::NotYours(_) => Reason::NotPermitted,
+            Self::Store(error) => return error.refusal(),
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for ScheduleError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Name(error) => return error.refusal(),
+            Self::Approval(error) => return error.refusal(),
+            Self::Inbox(error) => return error.refusal(),
+            Self::Store(error) => return error.refusal(),
+            Self::Unknown(_) | Self::NotATarget { .. } => Reason::NotFound,
+            Self::NotInSubtree { .. } => Reason::NotInSubtree,
+            Self::OutOfReach(_) => Reason::NotPermitted,
+            Self::NotActive { .. } => Reason::WrongState,
+            Self::UnknownTarget(_) | Self::Gone => Reason::UnknownAgent,
+            Self::BodyTooLarge { .. } => Reason::BodyTooLarge,
+            Self::TooMany { .. } => Reason::LimitReached,
+            Self::NoTarget(_)
+            | Self::NoTargets
+            | Self::TooManyTargets { .. }
+            | Self::EmptyBody
+            | Self::DescriptionTooLong { .. }
+            | Self::Timing(_)
+            | Self::NothingToChange => Reason::InvalidArgument,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
 impl Refuse for StatusError {
     fn refusal(&self) -> Refusal {
         match self {
             Self::Agents(error) => error.refusal(),
+            Self::Approvals(error) => error.refusal(),
             Self::Inbox(error) => error.refusal(),
             Self::Store(error) => error.refusal(),
         }

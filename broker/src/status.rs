@@ -6,6 +6,7 @@ use hive_proto::ids::UnixMs;
 use hive_proto::v1::{self, HiveStatus, ReconcilerStatus, StateCount, StoreStatus};
 
 use crate::agents::{AgentView, AgentsError};
+use crate::approvals::{ApprovalError, ApprovalRow, Listing};
 use crate::config::RuntimeKind;
 use crate::hive::Hive;
 use crate::inbox::InboxError;
@@ -19,6 +20,8 @@ use crate::store::purges::PurgeRow;
 pub enum StatusError {
     #[error(transparent)]
     Agents(#[from] AgentsError),
+    #[error(transparent)]
+    Approvals(#[from] ApprovalError),
     #[error(transparent)]
     Inbox(#[from] InboxError),
     #[error(transparent)]
@@ -39,6 +42,8 @@ pub async fn report(hive: &Hive) -> Result<HiveStatus, StatusError> {
     let mut waiting: Vec<v1::Waiting> = mail.into_iter().map(Into::into).collect();
     waiting.extend(agents.iter().filter_map(waits));
     waiting.extend(hive.agents.stuck_purges().await?.into_iter().map(stuck));
+    let asked = hive.approvals.list(Listing::Pending).await?;
+    waiting.extend(asked.into_iter().map(decision));
     waiting.sort_by_key(|one| one.since_ms);
     let uptime = hive.clock.monotonic().saturating_sub(hive.started);
     let config = &hive.config;
@@ -67,6 +72,21 @@ pub async fn report(hive: &Hive) -> Result<HiveStatus, StatusError> {
         last_seq: facts.last_seq.0,
         pid: std::process::id(),
     })
+}
+
+/// A request that nobody but a person can decide.
+fn decision(row: ApprovalRow) -> v1::Waiting {
+    let said = match row.description.as_str() {
+        "" => String::new(),
+        said => format!(": {said}"),
+    };
+    v1::Waiting {
+        kind: "approval".to_owned(),
+        agent: row.requester_name,
+        id: row.id.0,
+        since_ms: row.requested_at.0,
+        text: format!("{}{said}", row.kind),
+    }
 }
 
 fn counts(agents: &[AgentView]) -> Vec<StateCount> {

@@ -135,6 +135,15 @@ pub fn below(conn: &Conn, agent: AgentId) -> Result<Vec<AgentId>, StoreError> {
     Ok(found)
 }
 
+/// Whether an agent may write to another one by itself.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn may_send(_conn: &Conn, _from: AgentId, _to: AgentId) -> Result<bool, StoreError> {
+    // There is no allow-list of recipients yet.
+    Ok(true)
+}
+
 fn manager(conn: &Conn, from: Sender) -> Result<Target, Unresolved> {
     let Sender::Agent(id) = from else {
         return root_manager(conn);

@@ -78,7 +78,10 @@ fn perform(tx: &mut Tx<'_>, row: &ApprovalRow) -> Result<String, NotDone> {
     }
     match Kind::parse(&row.kind) {
         Some(Kind::SchedulePrompt) => schedules::carry_out(tx, row),
-        None => Err(NotDone::Refused(format!("the kind {} is not known", row.kind))),
+        None => Err(NotDone::Refused(format!(
+            "the kind {} is not known",
+            row.kind
+        ))),
     }
 }
 

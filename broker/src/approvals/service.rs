@@ -124,10 +124,7 @@ impl Approvals {
             .await?;
         let (mut expired, mut cancelled) = (0, 0);
         for row in rows {
-            let ended = self
-                .store
-                .write(move |tx| decide::lapse(tx, &row))
-                .await;
+            let ended = self.store.write(move |tx| decide::lapse(tx, &row)).await;
             match ended {
                 Ok(State::Cancelled) => cancelled += 1,
                 Ok(_) => expired += 1,
@@ -163,10 +160,7 @@ impl Approvals {
     /// The store's failure.
     pub async fn carry(&self, intent: IntentRow) -> Result<Carrying, StoreError> {
         let id = intent.id;
-        let carried = self
-            .store
-            .write(move |tx| effect::carry(tx, &intent))
-            .await;
+        let carried = self.store.write(move |tx| effect::carry(tx, &intent)).await;
         if let Err(failure) = &carried {
             let why = failure.to_string();
             // Where nothing can be written, not even this can; the reconciler's status says it too.

@@ -8,7 +8,7 @@ use hive_proto::ids::UnixMs;
 use super::{ReconcileError, Reconciler, Report};
 use crate::clock::Clock;
 use crate::model::event::{Keep, Kind};
-use crate::store::{Store, StoreError, Tx, events, messages, turns};
+use crate::store::{Store, StoreError, Tx, events, messages, schedules, turns};
 
 /// The reconciler.
 #[derive(Debug)]
@@ -153,11 +153,19 @@ impl Reconciler for Retention {
         let turns = self
             .drain(move |tx| turns::prune(tx, ago(SEMANTIC_DAYS), BATCH))
             .await?;
+        let slots = self
+            .drain(move |tx| schedules::prune_occurrences(tx, ago(SEMANTIC_DAYS), BATCH))
+            .await?;
+        let ended = self
+            .drain(move |tx| schedules::prune(tx, ago(SEMANTIC_DAYS), BATCH))
+            .await?;
         let stream = self.events(Keep::Stream, ago(STREAM_DAYS)).await?;
         let semantic = self.events(Keep::Semantic, ago(SEMANTIC_DAYS)).await?;
         Ok(Report::default()
             .count("messages deleted", mail)
             .count("turns deleted", turns)
+            .count("slots deleted", slots)
+            .count("schedules deleted", ended)
             .count("events deleted", stream + semantic))
     }
 }

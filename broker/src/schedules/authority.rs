@@ -16,24 +16,8 @@ pub enum Actor {
     Agent(AgentId),
 }
 
-// === impl Actor ===
-
-impl Actor {
-    /// Whose a schedule is that it makes.
-    pub(super) fn owner(self) -> Owner {
-        match self {
-            Self::Operator => Owner::Operator,
-            Self::Agent(id) => Owner::Agent(id),
-        }
-    }
-}
-
 /// A schedule that the actor may see and change.
-pub(super) fn own(
-    conn: &Conn,
-    actor: Actor,
-    id: ScheduleId,
-) -> Result<ScheduleRow, ScheduleError> {
+pub(super) fn own(conn: &Conn, actor: Actor, id: ScheduleId) -> Result<ScheduleRow, ScheduleError> {
     let row = table::find(conn, id)?.ok_or(ScheduleError::Unknown(id))?;
     let allowed = match (actor, row.owner) {
         (Actor::Operator, _) => true,

@@ -178,9 +178,7 @@ impl Change {
         now: UnixMs,
     ) -> Result<(Timing, Option<UnixMs>), TimingFault> {
         let moved = match (timing, given, &self.zone) {
-            (Timing::Cron(cron), _, Some(zone)) => {
-                Timing::cron(cron.pattern(), zone, 0, now)?
-            }
+            (Timing::Cron(cron), _, Some(zone)) => Timing::cron(cron.pattern(), zone, 0, now)?,
             (_, _, Some(_)) => return Err(TimingFault::ZoneAlone),
             (Timing::Once { .. }, Some(at), None) => Timing::Once { at },
             (Timing::Every { interval_secs, .. }, Some(first), None) => Timing::Every {

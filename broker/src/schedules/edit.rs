@@ -14,7 +14,9 @@ use super::payload::{Named, Op, Plan};
 use crate::approvals::{self, Asked, Kind, Request};
 use crate::model::schedule::Timing;
 use crate::store::roster::Member;
-use crate::store::schedules::{self as table, Definition, Membership, Owner, ScheduleRow, TargetRow};
+use crate::store::schedules::{
+    self as table, Definition, Membership, Owner, ScheduleRow, TargetRow,
+};
 use crate::store::{Tx, roster};
 
 /// What became of a change.

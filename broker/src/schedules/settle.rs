@@ -191,11 +191,7 @@ fn overlaps(tx: &Tx<'_>, row: &ScheduleRow, target: &TargetRow) -> Result<bool, 
 }
 
 /// Whether a row was written; a slot that was settled before stays as it is.
-fn write(
-    tx: &mut Tx<'_>,
-    row: &ScheduleRow,
-    new: &NewOccurrence<'_>,
-) -> Result<bool, StoreError> {
+fn write(tx: &mut Tx<'_>, row: &ScheduleRow, new: &NewOccurrence<'_>) -> Result<bool, StoreError> {
     match table::settle(tx, row, new) {
         Ok(()) => Ok(true),
         Err(StoreError::Conflict { .. }) => Ok(false),

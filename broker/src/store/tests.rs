@@ -44,6 +44,67 @@ async fn words(store: &Store) -> Vec<String> {
         .collect()
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_that_were_changed_after_a_decision_never_run() {
+    use crate::approvals::{Approvals, By, Decision};
+    use crate::inbox::Limits;
+    use crate::reconcile::{Bell, Intents, Reconciler as _};
+    use crate::schedules::{Actor, Draft, Listing, Schedules, When};
+    use hive_proto::v1::Role;
+    let home = home();
+    let store = open(home.path()).unwrap();
+    let lead = super::agents::NewAgent {
+        name: "lead".parse().unwrap(),
+        role: Role::Manager,
+        parent: None,
+        engine: "scripted".into(),
+        model: "m".into(),
+        image: String::new(),
+        role_prompt: String::new(),
+        script: String::new(),
+        config_sha: String::new(),
+    };
+    let lead = store
+        .write(move |tx| super::agents::insert(tx, &lead))
+        .await
+        .unwrap()
+        .id;
+    let approvals = Approvals::new(store.clone());
+    let schedules = Schedules::new(store.clone(), Limits::default(), 60, Bell::default());
+    let draft = Draft {
+        targets: vec!["lead".into()],
+        body: "look".into(),
+        when: When {
+            interval_secs: Some(60),
+            ..When::default()
+        },
+        ..Draft::default()
+    };
+    let id = schedules.request(lead, draft).await.unwrap().id;
+    let by = By {
+        who: "uid 0".into(),
+        digest: String::new(),
+        note: String::new(),
+    };
+    approvals.decide(id, Decision::Approve, by).await.unwrap();
+    store
+        .write(|tx| {
+            let other = "UPDATE approvals SET payload = replace(payload, 'look', 'harm')";
+            Ok(tx.conn().execute_batch(other)?)
+        })
+        .await
+        .unwrap();
+    let intents = Intents::new(approvals.clone(), schedules.bell());
+    assert_eq!(intents.run().await.unwrap().get("failed"), 1);
+    let row = approvals.get(id).await.unwrap();
+    assert_eq!(
+        row.result,
+        "the stored request is not the one that was shown"
+    );
+    let all = schedules.list(Actor::Operator, Listing::All).await;
+    assert!(all.unwrap().is_empty());
+}
+
 #[test]
 fn cr10_a_connection_is_durable_or_refused() {
     let home = home();

@@ -1,20 +1,15 @@
 //! Messages, turns and events on the wire.
 
-use hive_proto::ids::UnixMs;
 use hive_proto::v1::{self, MessageLife, SendResponse};
 use hive_proto::words;
 
+use super::ms;
 use crate::inbox::{Delivered, Life, Novelty, Sent, Waiting};
 use crate::model::message::Delivery;
 use crate::refusals::Refuse as _;
 use crate::store::events::EventRow;
 use crate::store::messages::MessageRow;
 use crate::store::turns::{TurnRow, Usage};
-
-/// 0 stands for "not yet".
-fn ms(at: Option<UnixMs>) -> i64 {
-    at.map_or(0, |at| at.0)
-}
 
 fn unsigned(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)

@@ -5,12 +5,14 @@ use std::time::Duration;
 use hive_proto::ids::{AgentId, Epoch, MessageId, TurnId, UnixMs};
 use hive_proto::limits::LEVEL;
 use hive_proto::v1::{FailureClass, HarnessState, Outcome, Role};
+use hived::approvals::Approvals;
 use hived::clock::ManualClock;
 use hived::events::{Events, Since};
 use hived::inbox::{
     Delivered, Inbox, InboxError, Limits, Mailbox, Outgoing, Received, RecvArgs, Sender, Sent, Take,
 };
-use hived::reconcile::{Leases, Reconciler, Report, Retention, Stalled};
+use hived::reconcile::{Expiry, Firing, Intents, Leases, Reconciler, Report, Retention, Stalled};
+use hived::schedules::Schedules;
 use hived::sessions::{Doing, Hello, Opened, SessionError, Sessions};
 use hived::settle::{Onward, Seen};
 use hived::shutdown::Tasks;
@@ -36,6 +38,11 @@ pub(crate) struct Core {
     pub(crate) leases: Leases,
     pub(crate) retention: Retention,
     pub(crate) stalled: Stalled,
+    pub(crate) approvals: Approvals,
+    pub(crate) schedules: Schedules,
+    pub(crate) intents: Intents,
+    pub(crate) expiry: Expiry,
+    pub(crate) firing: Firing,
 }
 
 impl Core {
@@ -56,7 +63,14 @@ impl Core {
         let (clock, tasks) = (time.clock(), Tasks::default());
         let store = Store::open(dir.path(), clock.clone(), tasks.clone()).unwrap();
         let sessions = Sessions::new(store.clone(), clock.clone(), tasks.clone());
+        let approvals = Approvals::new(store.clone());
+        let schedules = Schedules::new(store.clone(), limits, 60, approvals.expiry_bell());
         Self {
+            intents: Intents::new(approvals.clone(), schedules.bell()),
+            expiry: Expiry::new(approvals.clone(), clock.clone()),
+            firing: Firing::new(schedules.clone(), clock.clone()),
+            approvals,
+            schedules,
             inbox: Inbox::new(store.clone(), clock.clone(), tasks.clone(), limits),
             turns: Turns::new(store.clone(), sessions.clone()),
             events: Events::new(store.clone(), tasks.clone()),

@@ -6,6 +6,7 @@
     reason = "helpers of tests: a failure is the test's failure"
 )]
 
+mod approvals;
 mod bind;
 mod events;
 mod gateway;
@@ -15,6 +16,8 @@ mod model;
 mod purge;
 mod reconcile;
 mod recv;
+mod schedule_edits;
+mod schedules;
 mod sessions;
 mod topology;
 mod turns;

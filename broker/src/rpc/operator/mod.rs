@@ -1,10 +1,12 @@
 //! `OperatorService` on the operator socket, one file a noun.
 //!
 //! - [`service`]: who may call, and every method as one line
-//! - [`agents`], [`messages`], [`streams`]: what the methods of a noun do
+//! - [`agents`], [`approvals`], [`messages`], [`schedules`], [`streams`]: what the methods of a noun do
 
 mod agents;
+mod approvals;
 mod messages;
+mod schedules;
 mod service;
 mod streams;
 

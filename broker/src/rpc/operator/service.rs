@@ -6,12 +6,14 @@ use hive_proto::v1::{self, AgentRef};
 use tonic::service::Routes;
 use tonic::{Request, Response};
 
-use super::{Reply, Stream, agents, messages, streams};
+use super::{Reply, Stream, agents, approvals, messages, schedules, streams};
 use crate::hive::Hive;
 use crate::rpc::gate::{OperatorGate, Operators};
 use crate::rpc::guard::Guard;
+use crate::rpc::schedules as shared;
 use crate::rpc::server::Served;
 use crate::rpc::status::status;
+use crate::schedules::Actor;
 
 /// The service.
 #[derive(Clone)]
@@ -156,5 +158,65 @@ impl OperatorService for OperatorRpc {
 
     async fn backup(&self, _: Request<v1::BackupRequest>) -> Reply<Self::BackupStream> {
         streams::backup(&self.hive).await
+    }
+
+    async fn list_approvals(
+        &self,
+        request: Request<v1::ListApprovalsRequest>,
+    ) -> Reply<v1::ListApprovalsResponse> {
+        approvals::list(&self.hive, request.into_inner()).await
+    }
+
+    async fn get_approval(&self, request: Request<v1::GetApprovalRequest>) -> Reply<v1::Approval> {
+        approvals::get(&self.hive, request.into_inner()).await
+    }
+
+    async fn decide_approval(
+        &self,
+        request: Request<v1::DecideApprovalRequest>,
+    ) -> Reply<v1::Approval> {
+        approvals::decide(&self.hive, request).await
+    }
+
+    async fn create_schedule(
+        &self,
+        request: Request<v1::CreateScheduleRequest>,
+    ) -> Reply<v1::Schedule> {
+        schedules::create(&self.hive, request.into_inner()).await
+    }
+
+    async fn edit_schedule(
+        &self,
+        request: Request<v1::EditScheduleRequest>,
+    ) -> Reply<v1::EditScheduleResponse> {
+        shared::edit(&self.hive, Actor::Operator, request.into_inner()).await
+    }
+
+    async fn cancel_schedule(
+        &self,
+        request: Request<v1::CancelScheduleRequest>,
+    ) -> Reply<v1::Schedule> {
+        shared::cancel(&self.hive, Actor::Operator, request.into_inner()).await
+    }
+
+    async fn fire_schedule_now(
+        &self,
+        request: Request<v1::FireScheduleRequest>,
+    ) -> Reply<v1::FireScheduleResponse> {
+        shared::fire(&self.hive, Actor::Operator, request.into_inner()).await
+    }
+
+    async fn list_schedules(
+        &self,
+        request: Request<v1::ListSchedulesRequest>,
+    ) -> Reply<v1::ListSchedulesResponse> {
+        shared::list(&self.hive, Actor::Operator, request.into_inner()).await
+    }
+
+    async fn get_schedule(
+        &self,
+        request: Request<v1::GetScheduleRequest>,
+    ) -> Reply<v1::ScheduleDetail> {
+        shared::get(&self.hive, Actor::Operator, request.into_inner()).await
     }
 }
