@@ -1,5 +1,7 @@
 //! Removing an agent, in one transaction: its record, and what becomes of the mail that it had.
 //!
+//! A purged agent asks for nothing any more, and its schedules end.
+//!
 //! A removed agent's mail waits: whoever makes the agent again revives both. A purged agent never comes
 //! back, so everything that it had not finished is dead, and those who wait for it are told.
 
@@ -7,9 +9,11 @@ use std::collections::BTreeMap;
 
 use hive_proto::ids::AgentId;
 
+use crate::approvals;
 use crate::model::message::{self, Event, State};
 use crate::model::outcome::Loss;
 use crate::notices::{Notices, sender_of};
+use crate::schedules;
 use crate::settle;
 use crate::store::agents::{self, Removal};
 use crate::store::messages::{self, Fate};
@@ -31,6 +35,8 @@ pub fn remove(tx: &mut Tx<'_>, agent: AgentId, removal: Removal) -> Result<(), S
         Removal::Kept => Ok(()),
         Removal::Purged => {
             purges::begin(tx, agent)?;
+            approvals::withdraw_of(tx, agent)?;
+            schedules::drop_purged(tx)?;
             bury_mail(tx, agent)
         }
     }

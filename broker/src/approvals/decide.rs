@@ -120,6 +120,17 @@ pub(crate) fn withdraw_on(tx: &mut Tx<'_>, subject: &str, why: &str) -> Result<(
     Ok(())
 }
 
+/// Cancels what a purged agent still asks for.
+///
+/// # Errors
+/// When the rows cannot be written.
+pub(crate) fn withdraw_of(tx: &mut Tx<'_>, requester: AgentId) -> Result<(), StoreError> {
+    for row in approvals::pending_of(tx.conn(), requester)? {
+        withdraw(tx, &row, GONE)?;
+    }
+    Ok(())
+}
+
 fn withdraw(tx: &mut Tx<'_>, row: &ApprovalRow, why: &str) -> Result<String, StoreError> {
     let said = Said {
         result: why,

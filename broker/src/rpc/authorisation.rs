@@ -64,6 +64,12 @@ pub const RULES: &[Rule] = &[
     agent("SetStatus", Reach::Own),
 
     manager("ListAgents"),
+    manager_tool("RequestSchedulePrompt", ToolGroup::Scheduling),
+    manager_tool("EditSchedule", ToolGroup::Scheduling),
+    manager_tool("CancelSchedule", ToolGroup::Scheduling),
+    manager_tool("FireScheduleNow", ToolGroup::Scheduling),
+    manager_tool("ListSchedules", ToolGroup::Scheduling),
+    manager_tool("GetSchedule", ToolGroup::Scheduling),
 
     operator("GetStatus"),
     operator("ListAgents"),
@@ -87,6 +93,15 @@ pub const RULES: &[Rule] = &[
     operator("RequeueDead"),
     operator("Watch"),
     operator("Backup"),
+    operator("ListApprovals"),
+    operator("GetApproval"),
+    operator("DecideApproval"),
+    operator("CreateSchedule"),
+    operator("EditSchedule"),
+    operator("CancelSchedule"),
+    operator("FireScheduleNow"),
+    operator("ListSchedules"),
+    operator("GetSchedule"),
 ];
 
 const fn agent(method: &'static str, reach: Reach) -> Rule {
@@ -106,6 +121,13 @@ const fn manager(method: &'static str) -> Rule {
         who: Who::Manager,
         reach: Reach::Subtree,
         group: None,
+    }
+}
+
+const fn manager_tool(method: &'static str, group: ToolGroup) -> Rule {
+    Rule {
+        group: Some(group),
+        ..manager(method)
     }
 }
 

@@ -7,8 +7,10 @@ use hive_proto::v1;
 use hive_proto::v1::manager_service_server::{ManagerService, ManagerServiceServer};
 use tonic::{Request, Response, Status};
 
+use super::schedules;
 use super::status::status;
 use crate::hive::Hive;
+use crate::schedules::Actor;
 
 /// The service of one agent.
 #[derive(Clone)]
@@ -28,6 +30,11 @@ impl ManagerRpc {
             .max_decoding_message_size(RPC_BYTES)
             .max_encoding_message_size(RPC_BYTES)
     }
+
+    /// Who acts on a schedule: the agent of this socket.
+    fn actor(&self) -> Actor {
+        Actor::Agent(self.agent)
+    }
 }
 
 #[tonic::async_trait]
@@ -41,5 +48,49 @@ impl ManagerService for ManagerRpc {
         Ok(Response::new(v1::ListSubtreeResponse {
             agents: agents.collect(),
         }))
+    }
+
+    async fn request_schedule_prompt(
+        &self,
+        request: Request<v1::CreateScheduleRequest>,
+    ) -> Reply<v1::RequestSchedulePromptResponse> {
+        let draft = request.into_inner().into();
+        let asked = self.hive.schedules.request(self.agent, draft).await;
+        Ok(Response::new(asked.map_err(status)?.into()))
+    }
+
+    async fn edit_schedule(
+        &self,
+        request: Request<v1::EditScheduleRequest>,
+    ) -> Reply<v1::EditScheduleResponse> {
+        schedules::edit(&self.hive, self.actor(), request.into_inner()).await
+    }
+
+    async fn cancel_schedule(
+        &self,
+        request: Request<v1::CancelScheduleRequest>,
+    ) -> Reply<v1::Schedule> {
+        schedules::cancel(&self.hive, self.actor(), request.into_inner()).await
+    }
+
+    async fn fire_schedule_now(
+        &self,
+        request: Request<v1::FireScheduleRequest>,
+    ) -> Reply<v1::FireScheduleResponse> {
+        schedules::fire(&self.hive, self.actor(), request.into_inner()).await
+    }
+
+    async fn list_schedules(
+        &self,
+        request: Request<v1::ListSchedulesRequest>,
+    ) -> Reply<v1::ListSchedulesResponse> {
+        schedules::list(&self.hive, self.actor(), request.into_inner()).await
+    }
+
+    async fn get_schedule(
+        &self,
+        request: Request<v1::GetScheduleRequest>,
+    ) -> Reply<v1::ScheduleDetail> {
+        schedules::get(&self.hive, self.actor(), request.into_inner()).await
     }
 }

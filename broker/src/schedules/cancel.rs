@@ -62,3 +62,27 @@ pub(super) fn end(tx: &mut Tx<'_>, id: ScheduleId, why: &str) -> Result<(), Stor
     table::cancel(tx, &row, why)?;
     approvals::withdraw_on(tx, &row.subject(), "its schedule was cancelled")
 }
+
+/// Ends the schedules of purged agents and takes purged agents out of others; counts both.
+///
+/// # Errors
+/// When the rows cannot be read or written.
+pub(crate) fn drop_purged(tx: &mut Tx<'_>) -> Result<usize, StoreError> {
+    let mut dropped = 0;
+    for row in table::abandoned(tx.conn())? {
+        end(tx, row.id, "its owner was purged")?;
+        dropped += 1;
+    }
+    for (schedule, target) in table::purged_targets(tx.conn())? {
+        table::remove_target(tx, schedule, target)?;
+        dropped += 1;
+        let left = table::targets(tx.conn(), schedule)?;
+        if left
+            .iter()
+            .all(|target| target.membership != Membership::Active)
+        {
+            end(tx, schedule, "none of its targets is left")?;
+        }
+    }
+    Ok(dropped)
+}

@@ -15,8 +15,8 @@ use crate::approvals::Asked;
 use crate::inbox::Limits;
 use crate::model::schedule::due;
 use crate::reconcile::Bell;
-use crate::store::schedules::{self as table, Listing, Membership};
-use crate::store::{Store, StoreError, Tx};
+use crate::store::schedules::{self as table, Listing};
+use crate::store::{Store, StoreError};
 
 /// The schedules service; cheap to clone.
 #[derive(Clone, Debug)]
@@ -243,26 +243,6 @@ impl Schedules {
         if abandoned.is_empty() && targets.is_empty() {
             return Ok(0);
         }
-        self.store.write(drop_purged).await
+        self.store.write(cancel::drop_purged).await
     }
-}
-
-fn drop_purged(tx: &mut Tx<'_>) -> Result<usize, StoreError> {
-    let mut dropped = 0;
-    for row in table::abandoned(tx.conn())? {
-        cancel::end(tx, row.id, "its owner was purged")?;
-        dropped += 1;
-    }
-    for (schedule, target) in table::purged_targets(tx.conn())? {
-        table::remove_target(tx, schedule, target)?;
-        dropped += 1;
-        let left = table::targets(tx.conn(), schedule)?;
-        if left
-            .iter()
-            .all(|target| target.membership != Membership::Active)
-        {
-            cancel::end(tx, schedule, "none of its targets is left")?;
-        }
-    }
-    Ok(dropped)
 }
