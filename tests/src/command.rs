@@ -15,6 +15,15 @@ pub struct Ran {
 // === impl Ran ===
 
 impl Ran {
+    #[must_use]
+    pub fn of(output: &std::process::Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Panics, with all that it said, when it did not end with this code.
     #[track_caller]
     pub fn expect_code(self, code: i32) -> Self {
@@ -65,9 +74,5 @@ pub async fn run(program: &Path, args: &[&str], env: &[(&str, &str)], stdin: Opt
         .await
         .unwrap_or_else(|_| panic!("{args:?} did not end"))
         .expect("a child's output can be read");
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Ran::of(&output)
 }

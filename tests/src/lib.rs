@@ -27,6 +27,7 @@ pub mod programs;
 pub mod proxy;
 pub mod session;
 pub mod strace;
+pub mod stranger;
 pub mod tidy;
 pub mod wait;
 

@@ -16,6 +16,8 @@ use tonic::transport::server::{Connected, UdsConnectInfo};
 
 /// Until the preface has come.
 const GREETING_TIME: Duration = Duration::from_secs(10);
+/// How long a peer that may not use the socket has to hear so.
+const REFUSAL_TIME: Duration = Duration::from_secs(2);
 /// The preface and the header of the settings frame behind it (RFC 9113, 3.4).
 const GREETING_BYTES: usize = 24 + 9;
 
@@ -24,6 +26,8 @@ const GREETING_BYTES: usize = 24 + 9;
 pub(super) struct Connection {
     stream: UnixStream,
     greeting: Option<Greeting>,
+    /// When it ends, whatever it does.
+    end: Option<Pin<Box<Sleep>>>,
     _slot: OwnedSemaphorePermit,
 }
 
@@ -44,7 +48,16 @@ impl Connection {
         Self {
             stream,
             greeting: Some(greeting),
+            end: None,
             _slot: slot,
+        }
+    }
+
+    /// One that lasts for one refusal.
+    pub(super) fn short(stream: UnixStream, slot: OwnedSemaphorePermit) -> Self {
+        Self {
+            end: Some(Box::pin(tokio::time::sleep(REFUSAL_TIME))),
+            ..Self::new(stream, slot)
         }
     }
 }
@@ -65,6 +78,11 @@ impl AsyncRead for Connection {
     ) -> Poll<io::Result<()>> {
         if let Some(greeting) = &mut self.greeting
             && greeting.deadline.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        if let Some(end) = &mut self.end
+            && end.as_mut().poll(cx).is_ready()
         {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }

@@ -9,6 +9,7 @@ use tracing::debug;
 
 use super::gate::AgentGate;
 use super::guard::Guard;
+use super::peers::{Allowed, Peers};
 use super::server::{self, Served};
 use super::{AgentRpc, ManagerRpc, OperatorRpc};
 use crate::gateway::{Caller, serve_agent};
@@ -76,6 +77,7 @@ fn of_agent(hive: &Hive, id: AgentId, closed: &CancellationToken) -> Served {
     let (authority, audit) = (hive.authority.clone(), hive.audit.clone());
     let agent = AgentRpc::server(hive.clone(), id, closed.clone());
     Served {
+        peers: Peers::new(Allowed::Everybody),
         guard: Guard::agent(id, gate, authority, audit, closed.clone()),
         routes: Routes::new(agent).add_service(ManagerRpc::server(hive.clone(), id)),
     }

@@ -10,6 +10,7 @@ use tonic::transport::server::UdsConnectInfo;
 
 use crate::audit::Audit;
 use crate::clock::Clock;
+use crate::hive::Hive;
 
 /// The gate of one agent's socket.
 #[derive(Clone, Debug)]
@@ -33,8 +34,8 @@ pub(super) struct OperatorGate {
 #[derive(Clone, Debug)]
 pub(super) struct Operators {
     /// The user that hived runs as.
-    pub(super) own: u32,
-    pub(super) listed: Vec<u32>,
+    own: u32,
+    listed: Vec<u32>,
 }
 
 /// So many calls a second, and as many at once.
@@ -134,6 +135,13 @@ impl OperatorGate {
 // === impl Operators ===
 
 impl Operators {
+    pub(super) fn of(hive: &Hive) -> Self {
+        Self {
+            own: rustix::process::geteuid().as_raw(),
+            listed: hive.config.operators.clone(),
+        }
+    }
+
     pub(super) fn admit(&self, uid: u32) -> bool {
         uid == 0 || uid == self.own || self.listed.contains(&uid)
     }

@@ -14,6 +14,7 @@ mod gate;
 mod guard;
 mod manager;
 mod operator;
+mod peers;
 mod schedules;
 mod send;
 mod server;

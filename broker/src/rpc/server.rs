@@ -2,14 +2,12 @@
 //! it only gets in its own way.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::Stream;
 use futures::stream;
 use hive_proto::limits::STREAMS_PER_CONNECTION;
 use tokio::net::UnixListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 use tonic::transport::Server;
@@ -17,9 +15,8 @@ use tracing::warn;
 
 use super::connection::Connection;
 use super::guard::Guard;
+use super::peers::Peers;
 
-/// Connections of one socket; more wait in its backlog.
-const CONNECTIONS: usize = 256;
 /// A connection that does not answer a ping within this is closed.
 const PING: Duration = Duration::from_secs(20);
 /// Headers of one call, in bytes.
@@ -29,8 +26,9 @@ const PENDING_RESETS: usize = 20;
 /// After a failed accept: without descriptors or memory the next one fails too.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What a socket serves, and what each call must pass first.
+/// What a socket serves, to whom, and what each call must pass first.
 pub(super) struct Served {
+    pub(super) peers: Peers,
     pub(super) guard: Guard,
     pub(super) routes: Routes,
 }
@@ -45,23 +43,24 @@ pub(super) async fn serve(listener: UnixListener, served: Served, until: Cancell
         .http2_max_pending_accept_reset_streams(Some(PENDING_RESETS))
         .layer(served.guard)
         .add_routes(served.routes)
-        .serve_with_incoming_shutdown(incoming(listener), until.cancelled_owned());
+        .serve_with_incoming_shutdown(incoming(listener, served.peers), until.cancelled_owned());
     if let Err(error) = server.await {
         warn!(%error, "a socket is no longer served");
     }
 }
 
 /// Connections one by one, each with a slot of its own. Never ends.
-fn incoming(listener: UnixListener) -> impl Stream<Item = Result<Connection, Infallible>> {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
-    stream::unfold((listener, slots), |(listener, slots)| async move {
+fn incoming(
+    listener: UnixListener,
+    peers: Peers,
+) -> impl Stream<Item = Result<Connection, Infallible>> {
+    stream::unfold((listener, peers), |(listener, peers)| async move {
         loop {
-            // The semaphore is never closed, so a slot always comes.
-            let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
             match listener.accept().await {
                 Ok((stream, _)) => {
-                    let connection = Connection::new(stream, slot);
-                    return Some((Ok(connection), (listener, slots)));
+                    if let Some(connection) = peers.place(stream).await {
+                        return Some((Ok(connection), (listener, peers)));
+                    }
                 }
                 Err(error) => {
                     warn!(%error, "a socket cannot accept");

@@ -21,6 +21,7 @@ mod first_message;
 mod harness_turns;
 mod kills;
 mod mail;
+mod operator_socket;
 mod purge;
 mod sessions;
 mod soak;

@@ -10,6 +10,7 @@ use super::{Reply, Stream, agents, approvals, messages, schedules, streams};
 use crate::hive::Hive;
 use crate::rpc::gate::{OperatorGate, Operators};
 use crate::rpc::guard::Guard;
+use crate::rpc::peers::{Allowed, Peers};
 use crate::rpc::schedules as shared;
 use crate::rpc::server::Served;
 use crate::rpc::status::status;
@@ -26,16 +27,14 @@ pub struct OperatorRpc {
 impl OperatorRpc {
     /// What the operator socket serves, to operators only.
     pub(in crate::rpc) fn served(hive: Hive) -> Served {
-        let operators = Operators {
-            own: rustix::process::geteuid().as_raw(),
-            listed: hive.config.operators.clone(),
-        };
+        let operators = Operators::of(&hive);
         let audit = hive.audit.clone();
-        let gate = OperatorGate::new(operators, audit.clone(), hive.tasks.stopping());
+        let gate = OperatorGate::new(operators.clone(), audit.clone(), hive.tasks.stopping());
         let service = OperatorServiceServer::new(Self { hive })
             .max_decoding_message_size(RPC_BYTES)
             .max_encoding_message_size(RPC_BYTES);
         Served {
+            peers: Peers::new(Allowed::Operators(operators, audit.clone())),
             guard: Guard::operator(gate, audit),
             routes: Routes::new(service),
         }
