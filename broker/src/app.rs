@@ -31,7 +31,7 @@ use crate::reconcile::{
 };
 use crate::schedules::Schedules;
 use crate::sessions::Sessions;
-use crate::shutdown::{End, Tasks};
+use crate::shutdown::{End, GRACE, Tasks};
 use crate::sockets::{Door, Sockets};
 use crate::startup::StartError;
 use crate::store::Store;
@@ -116,7 +116,7 @@ impl App {
         hive.agents.start(hive.reconcilers.clone()).await?;
         hive.reconcilers.start(&tasks);
         announce(hive.listen);
-        let end = tasks.run_to_end().await.map_err(StartError::Signals)?;
+        let end = tasks.run_to_end(GRACE).await.map_err(StartError::Signals)?;
         _ = sd_notify::notify(false, &[sd_notify::NotifyState::Stopping]);
         // Gone before the lock: the next hived finds no socket of this one.
         _ = std::fs::remove_file(hive.config.paths.operator_socket());

@@ -11,7 +11,7 @@ use crate::forwarder::Forwarder;
 use crate::mcp::McpServer;
 use crate::rundir::{self, Published};
 use crate::settings::Settings;
-use crate::shutdown::{End, Tasks};
+use crate::shutdown::{End, GRACE, Tasks};
 use crate::tools::ToolContext;
 use crate::turn::{CurrentTurn, Finish, Identity, Runner};
 
@@ -109,7 +109,7 @@ impl App {
             }
         };
         tasks.spawn("turns", turns);
-        let end = tasks.run_to_end().await?;
+        let end = tasks.run_to_end(GRACE).await?;
         ending(end, finish.await.ok())
     }
 

@@ -250,6 +250,9 @@ async fn the_driver_keeps_the_last_result_of_each() {
     assert!(statuses[1].last.is_none());
     reconcilers.start(&core.tasks);
     reconcilers.nudge("stalled");
-    let end = core.tasks.drain(std::future::pending()).await;
+    let end = core
+        .tasks
+        .drain(hived::shutdown::GRACE, std::future::pending())
+        .await;
     assert_eq!(end, hived::shutdown::End::Drained);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hive::forwarder::Forwarder;
-use hive::shutdown::Tasks;
+use hive::shutdown::{GRACE, Tasks};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixListener};
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,7 @@ async fn bytes_go_both_ways_and_each_end_is_passed_on() {
     assert_eq!(received.len(), large.len());
     until.cancel();
     assert_eq!(
-        tasks.drain(std::future::pending()).await,
+        tasks.drain(GRACE, std::future::pending()).await,
         hive::shutdown::End::Drained
     );
 }

@@ -91,7 +91,7 @@ pub fn no_unwrap(source: &Source) -> Vec<Finding> {
 /// `spawn`: every task ends at shutdown, so every task is tracked.
 #[must_use]
 pub fn no_bare_spawn(source: &Source) -> Vec<Finding> {
-    if source.path.ends_with("src/shutdown.rs") {
+    if source.path == "proto/shutdown/src/lib.rs" {
         return Vec::new();
     }
     [
@@ -107,7 +107,7 @@ pub fn no_bare_spawn(source: &Source) -> Vec<Finding> {
             source,
             at,
             "spawn",
-            "use Tasks of shutdown.rs, or a JoinSet that is awaited here",
+            "use Tasks of hive_shutdown, or a JoinSet that is awaited here",
         )
     })
     .collect()

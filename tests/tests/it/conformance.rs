@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hive_tests::conformance::{self, Bench};
 use hived::paths::Paths;
 use hived::runtime::{Docker, Process, Runtime as _, RuntimeError, Trust};
-use hived::shutdown::Tasks;
+use hived::shutdown::{GRACE, Tasks};
 
 fn bench(
     runtime: Arc<dyn hived::runtime::Runtime>,
@@ -35,7 +35,7 @@ async fn the_process_runtime_conforms() {
     let own = rustix::process::getuid().as_raw();
     let bench = bench(Arc::new(runtime), folder.path(), &suffix, own);
     conformance::runtime(&bench).await;
-    tasks.drain(std::future::pending()).await;
+    tasks.drain(GRACE, std::future::pending()).await;
 }
 
 #[tokio::test]

@@ -140,6 +140,11 @@ async fn a_stop_lets_the_running_call_end() {
     .await;
     wire.write("5\r\nworld\r\n0\r\n\r\n").await;
     client.until("world").await;
-    let end = soon("the drain", door.tasks.drain(std::future::pending())).await;
+    let end = soon(
+        "the drain",
+        door.tasks
+            .drain(hived::shutdown::GRACE, std::future::pending()),
+    )
+    .await;
     assert_eq!(end, hived::shutdown::End::Drained);
 }

@@ -5,7 +5,7 @@ use hive_proto::ids::{AgentId, EventSeq, UnixMs};
 use hived::clock::Clock;
 use hived::events::{Events, Since};
 use hived::gateway::{Ended, ModelCall, Tokens, recorder};
-use hived::shutdown::Tasks;
+use hived::shutdown::{GRACE, Tasks};
 use hived::store::Store;
 use serde_json::json;
 
@@ -133,5 +133,5 @@ async fn calls_are_recorded_as_events() {
             "input_tokens": 1, "output_tokens": 2, "cache_read_tokens": 3, "cache_write_tokens": 4,
         })
     );
-    tasks.drain(std::future::pending()).await;
+    tasks.drain(GRACE, std::future::pending()).await;
 }
