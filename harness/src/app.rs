@@ -9,6 +9,7 @@ use crate::broker::{AgentCalls, BrokerClient, Cancels, Session, SessionDriver};
 use crate::engine::{EngineEnv, Workshop};
 use crate::forwarder::Forwarder;
 use crate::mcp::McpServer;
+use crate::proc::Children;
 use crate::rundir::{self, Published};
 use crate::settings::Settings;
 use crate::shutdown::{End, GRACE, Tasks};
@@ -26,6 +27,7 @@ pub struct App {
     tools: ToolContext,
     forwarder: Forwarder,
     mcp: McpServer,
+    children: Children,
 }
 
 /// Why the harness ended without having been asked to.
@@ -75,6 +77,7 @@ impl App {
             tools,
             forwarder,
             mcp,
+            children: Children::default(),
         })
     }
 
@@ -96,7 +99,7 @@ impl App {
         tasks.spawn("forwarder", forwarding);
         tasks.spawn("mcp", self.mcp.run(released.clone()));
         tasks.spawn("session", self.driver.run(released.clone()));
-        tasks.spawn("reaper", crate::proc::keep_reaping(released.clone()));
+        tasks.spawn("reaper", self.children.keep_reaping(released.clone()));
         let (finished, finish) = tokio::sync::oneshot::channel();
         let turns = {
             let tasks = tasks.clone();
@@ -125,6 +128,7 @@ impl App {
             mcp_token: self.mcp.token().to_owned(),
             system_prompt: String::new(),
             config: EngineConfig::default(),
+            children: self.children.clone(),
         }
     }
 

@@ -225,5 +225,6 @@ fn env(root: &Path) -> EngineEnv {
             turn_wall_secs: 120,
             ..EngineConfig::default()
         },
+        children: hive::proc::Children::default(),
     }
 }

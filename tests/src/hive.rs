@@ -1,19 +1,21 @@
 //! A whole hive in a temporary directory: a real `hived`, its agents, and the public API to them.
+//!
+//! - [`process`]: starting, killing and ending `hived`
+//! - [`agents`]: what its agents are doing
+
+mod agents;
+mod process;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use hive_proto::v1::{AgentRef, GetStatusRequest};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::builder::Setup;
 use crate::client::{self, Agent, Manager, Operator};
 use crate::command::{Ran, run};
-use crate::daemon::{Daemon, Ended, marked, send};
-use crate::session::Session;
-use crate::wait::{SOON, until};
+use crate::daemon::{Daemon, send};
 use crate::{docker, programs};
 
 /// One running hive. Dropping it ends every process and container of it.
@@ -127,77 +129,6 @@ impl TestHive {
         command.envs(self.setup.env.iter().map(|(name, value)| (name, value)));
     }
 
-    /// Starts `hived` and waits until it serves.
-    pub async fn start(&mut self) {
-        let command = self.hived_command();
-        self.start_as(command).await;
-    }
-
-    /// Starts `command` as this hive's daemon and waits until it serves.
-    pub async fn start_as(&mut self, command: Command) {
-        self.spawn(command);
-        self.ready().await;
-    }
-
-    /// Starts `command` as this hive's daemon without waiting.
-    pub fn spawn(&mut self, command: Command) {
-        assert!(self.daemon.is_none(), "hived runs already");
-        self.daemon = Some(Daemon::start(command, &self.log_path()));
-    }
-
-    /// Waits until the operator socket answers.
-    pub async fn ready(&mut self) {
-        let socket = self.operator_socket();
-        let log = self.log_path();
-        let daemon = self.daemon.as_mut().expect("hived was started");
-        let start = std::time::Instant::now();
-        loop {
-            if answers(&socket).await {
-                return;
-            }
-            if let Some(ended) = daemon.ended() {
-                panic!("hived ended at its start: {ended:?}\n{}", tail(&log, 40));
-            }
-            assert!(
-                start.elapsed() < SOON,
-                "hived does not serve\n{}",
-                tail(&log, 40)
-            );
-            crate::wait::pass(Duration::from_millis(20)).await;
-        }
-    }
-
-    /// The daemon's process.
-    #[must_use]
-    pub fn daemon(&mut self) -> &mut Daemon {
-        self.daemon.as_mut().expect("hived runs")
-    }
-
-    /// `kill -9` of `hived`.
-    pub async fn kill(&mut self) {
-        let mut daemon = self.daemon.take().expect("hived runs");
-        daemon.kill().await;
-    }
-
-    /// TERM, and how it ended.
-    pub async fn terminate(&mut self) -> Ended {
-        let mut daemon = self.daemon.take().expect("hived runs");
-        daemon.signal(Signal::TERM);
-        daemon.end(Duration::from_secs(15)).await
-    }
-
-    /// Waits for `hived` to end by itself.
-    pub async fn ended(&mut self, limit: Duration) -> Ended {
-        let mut daemon = self.daemon.take().expect("hived runs");
-        daemon.end(limit).await
-    }
-
-    /// `kill -9` and a new start.
-    pub async fn restart(&mut self) {
-        self.kill().await;
-        self.start().await;
-    }
-
     /// What `hived` wrote to its output.
     #[must_use]
     pub fn log(&self) -> String {
@@ -219,22 +150,6 @@ impl TestHive {
     #[must_use]
     pub fn manager(&self, name: &str) -> Manager {
         client::manager(&self.agent_sockets(name).join("broker.sock"))
-    }
-
-    /// The path of an agent's socket, once it is there.
-    pub async fn broker_socket(&self, name: &str) -> PathBuf {
-        let socket = self.agent_sockets(name).join("broker.sock");
-        until("the agent's socket is there", SOON, || {
-            std::future::ready(socket.exists().then_some(()))
-        })
-        .await;
-        socket
-    }
-
-    /// Opens a session on an agent's socket, as its harness would, once the socket is there.
-    pub async fn session(&self, name: &str) -> Session {
-        self.broker_socket(name).await;
-        Session::open(self.agent(name)).await.expect("a session")
     }
 
     /// Runs the `hive` command as the operator.
@@ -279,58 +194,10 @@ impl TestHive {
         format!("hive-{name}")
     }
 
-    /// Processes of this hive's agents (`process` runtime).
-    #[must_use]
-    pub fn agent_processes(&self) -> Vec<u32> {
-        let run = self.run_dir();
-        let hived = self.daemon.as_ref().map(Daemon::pid);
-        marked(run.to_str().unwrap_or_default())
-            .into_iter()
-            .filter(|pid| Some(*pid) != hived)
-            .collect()
-    }
-
-    /// The shown state of an agent.
-    pub async fn state(&self, name: &str) -> String {
-        let request = AgentRef {
-            name: name.to_owned(),
-        };
-        match self.operator().get_agent(request).await {
-            Ok(agent) => agent.into_inner().state,
-            Err(status) => format!("error: {status}"),
-        }
-    }
-
     /// Whether agents run nothing of their own.
     #[must_use]
     pub fn is_by_hand(&self) -> bool {
         self.setup.is_by_hand()
-    }
-
-    /// Waits until the agent's process runs.
-    pub async fn until_started(&self, name: &str) {
-        until("its process runs", SOON, || async {
-            let request = AgentRef {
-                name: name.to_owned(),
-            };
-            let agent = self.operator().get_agent(request).await.ok()?.into_inner();
-            let id = agent.runtime_id;
-            (!id.is_empty() && !id.starts_with("new:")).then_some(())
-        })
-        .await;
-    }
-
-    /// Waits until the agent is shown in `state`.
-    pub async fn until_state(&self, name: &str, state: &str, limit: Duration) {
-        let last = std::sync::Mutex::new(String::new());
-        let what = format!("{name} is {state}");
-        let look = || async {
-            let now = self.state(name).await;
-            let found = (now == state).then_some(());
-            *last.lock().expect("no panic before") = now;
-            found
-        };
-        until(&what, limit, look).await;
     }
 }
 
@@ -359,14 +226,6 @@ impl Drop for TestHive {
             eprintln!("kept: {}", self.dir.path().display());
         }
     }
-}
-
-async fn answers(socket: &Path) -> bool {
-    socket.exists()
-        && client::operator(socket)
-            .get_status(GetStatusRequest {})
-            .await
-            .is_ok()
 }
 
 /// The last lines of a file.

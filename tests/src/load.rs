@@ -1,22 +1,22 @@
 //! Senders and one receiver that work on while the hive is killed under them, and note what they see.
 
-use std::future::Future;
-use std::path::{Path, PathBuf};
+mod book;
+mod receiver;
+mod sender;
+
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use hive_proto::Refusal;
-use hive_proto::v1::{
-    Message, MessageState, Outcome as TurnOutcome, Reason, SendRequest, SendResponse,
-};
+use hive_proto::v1::MessageState;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::client::{self, Status};
 use crate::hive::TestHive;
 use crate::ledger::{Delivery, Ledger, Outcome, Row, Violation};
-use crate::session::Session;
 use crate::wait::pass;
+use book::Book;
+use receiver::receive;
+use sender::Sender;
 
 /// How long one operation is tried again under its key before it counts as unknown.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -32,28 +32,11 @@ pub struct Load {
     book: Arc<Mutex<Book>>,
 }
 
-/// What the load has seen.
-#[derive(Debug, Default)]
-struct Book {
-    ledger: Ledger,
-    seen: Vec<Delivery>,
-}
-
 /// Everything that a finished load found out.
 #[derive(Debug)]
 pub struct Seen {
     pub ledger: Ledger,
     pub deliveries: Vec<Delivery>,
-}
-
-/// Who sends, and where.
-#[derive(Clone, Debug)]
-struct Sender {
-    name: String,
-    socket: PathBuf,
-    to: String,
-    /// Makes keys of different loads on one hive differ.
-    run: String,
 }
 
 // === impl Load ===
@@ -193,128 +176,4 @@ async fn rows(hive: &TestHive, to: &str, ledger: &Ledger) -> Vec<Row> {
         }
     }
     rows
-}
-
-// === impl Sender ===
-
-impl Sender {
-    async fn run(self, each: u32, book: Arc<Mutex<Book>>) {
-        for n in 0..each {
-            let key = format!("{}-{}-{n}", self.name, self.run);
-            let outcome = self.send(&key).await;
-            let mut book = book.lock().expect("no panic before");
-            book.ledger.note(&self.name, &self.to, &key, outcome);
-        }
-    }
-
-    /// One operation: tried again under its key until it is answered.
-    async fn send(&self, key: &str) -> Outcome {
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            match tokio::time::timeout(CALL, self.call(key)).await {
-                Ok(Ok(answer)) => return Outcome::Ok(answer.id),
-                Ok(Err(status)) if is_final(&status) => return Outcome::Failed,
-                Ok(Err(_)) | Err(_) => pass(Duration::from_millis(20)).await,
-            }
-        }
-        Outcome::Unknown
-    }
-
-    async fn call(&self, key: &str) -> Result<SendResponse, Status> {
-        let request = SendRequest {
-            to: self.to.clone(),
-            body: key.to_owned(),
-            in_reply_to: None,
-            idempotency_key: key.to_owned(),
-        };
-        let answer = if self.name == "operator" {
-            client::operator(&self.socket).send(request).await?
-        } else {
-            client::agent(&self.socket).send(request).await?
-        };
-        Ok(answer.into_inner())
-    }
-}
-
-/// Whether the broker said no, as opposed to not having answered.
-fn is_final(status: &Status) -> bool {
-    use Reason as R;
-    let again = [
-        R::Unavailable,
-        R::Timeout,
-        R::Internal,
-        R::StorageFull,
-        R::RateLimited,
-        R::MailboxFull,
-    ];
-    !again.contains(&Refusal::from_status(status).reason)
-}
-
-/// Takes and ends turns until `done`, as one harness that outlives the broker.
-async fn receive(socket: PathBuf, done: CancellationToken, book: Arc<Mutex<Book>>) {
-    let instance = uuid::Uuid::new_v4().to_string();
-    let mut held: Option<(i64, Vec<Message>)> = None;
-    while !done.is_cancelled() {
-        let round = serve(&socket, &instance, &mut held, &done, &book);
-        if tokio::time::timeout(PATIENCE, round).await.is_err() || !done.is_cancelled() {
-            pass(Duration::from_millis(20)).await;
-        }
-    }
-}
-
-/// One session, until something breaks.
-async fn serve(
-    socket: &Path,
-    instance: &str,
-    held: &mut Option<(i64, Vec<Message>)>,
-    done: &CancellationToken,
-    book: &Mutex<Book>,
-) -> Result<(), Status> {
-    let open = Session::resume(client::agent(socket), instance.to_owned());
-    let mut session = soon(open).await?;
-    while !done.is_cancelled() {
-        if let Some((turn, messages)) = held.clone() {
-            match soon(session.end(turn, TurnOutcome::Ok)).await {
-                Ok(_) => note(book, &messages, true),
-                // Its process was started anew meanwhile: the turn is over, its messages come again.
-                Err(status) if is_final(&status) => {}
-                Err(status) => return Err(status),
-            }
-            *held = None;
-        }
-        // Rows whose reply was lost with the broker are handed out again here.
-        let got = soon(session.recv(4, 500)).await?;
-        if got.turn_id != 0 {
-            note(book, &got.messages, false);
-            *held = Some((got.turn_id, got.messages));
-        }
-    }
-    Ok(())
-}
-
-/// No call waits for a broker that is gone.
-async fn soon<T>(call: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
-    tokio::time::timeout(CALL, call)
-        .await
-        .unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer")))
-}
-
-/// Notes a delivery, or that the turn of an earlier one was confirmed.
-fn note(book: &Mutex<Book>, messages: &[Message], settled: bool) {
-    let mut book = book.lock().expect("no panic before");
-    for message in messages {
-        let open = book
-            .seen
-            .iter_mut()
-            .rev()
-            .find(|seen| seen.id == message.id && !seen.settled);
-        match (settled, open) {
-            (true, Some(open)) => open.settled = true,
-            (true, None) | (false, _) => book.seen.push(Delivery {
-                id: message.id,
-                body: message.body.clone(),
-                settled,
-            }),
-        }
-    }
 }

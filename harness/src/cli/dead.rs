@@ -1,7 +1,7 @@
 //! `hive dead`: messages that used up their attempts, or whose recipient was purged.
 
 use super::output::{self, Format};
-use super::{CliError, Ctx, inbox, message, shapes, when};
+use super::{CliError, Ctx, mail_list, message, when};
 
 /// Messages that used up their attempts or whose recipient was purged.
 #[derive(Debug, clap::Args)]
@@ -45,13 +45,12 @@ pub(super) async fn run(args: Args, ctx: Ctx) -> Result<(), CliError> {
 async fn ls(args: LsArgs, ctx: Ctx) -> Result<(), CliError> {
     let messages = ctx.calls().dead().await?;
     if args.format.json {
-        let list: Vec<_> = messages.iter().map(shapes::Message::from).collect();
-        return output::json(&list);
+        return mail_list::json(&messages);
     }
     if messages.is_empty() {
         return output::line("no dead messages");
     }
-    output::text(&inbox::listed(&messages, when::now_ms()))
+    output::text(&mail_list::rows(&messages, when::now_ms()))
 }
 
 async fn requeue(args: RequeueArgs, ctx: Ctx) -> Result<(), CliError> {

@@ -24,6 +24,7 @@ mod event_line;
 mod hive_toml;
 mod inbox;
 mod logs;
+mod mail_list;
 mod mcp;
 mod message;
 mod output;

@@ -2,8 +2,10 @@
 //!
 //! - [`state`]: what the harness is doing, as a pure function of what happened
 //! - [`runner`]: the loop: ask for a message, run a turn, settle it
+//! - [`waiting`]: what happens between two turns
 //! - [`settle`]: one turn run under the eyes of broker and operator, and settled
 //! - [`drive`]: one turn on the engine, with its one compaction or new session
+//! - [`event_log`]: the engine's events in the log
 //! - [`current`]: the open turn as the tools see it
 //! - [`prompt`]: the wake prompt
 //! - [`spill`]: long bodies into files
@@ -13,6 +15,7 @@
 
 mod current;
 mod drive;
+mod event_log;
 mod login;
 mod park;
 mod prompt;
@@ -21,6 +24,7 @@ mod settle;
 mod spill;
 mod state;
 mod system_prompt;
+mod waiting;
 
 pub use current::{CurrentTurn, NextTurn, OpenTurn};
 pub use login::DirSnapshot;

@@ -12,9 +12,10 @@ use tracing::{info, warn};
 
 use super::current::{NextTurn, OpenTurn};
 use super::drive::drive;
+use super::event_log::log_events;
 use super::park;
 use super::prompt::{Body, Wake, wake};
-use super::runner::{Finish, Runner, log_events};
+use super::runner::{Finish, Runner};
 use super::spill::spill;
 use super::state::Happened;
 use crate::broker::{Cancels, Link, Session};
@@ -182,7 +183,12 @@ impl Runner {
 
     async fn end_strays(&mut self) {
         let kept = self.engine.as_ref().and_then(|engine| engine.kept());
-        let ended = crate::proc::end_strays(kept.as_slice()).await;
+        let ended = self
+            .workshop
+            .env()
+            .children
+            .end_strays(kept.as_slice())
+            .await;
         if ended > 0 {
             info!(ended, "ended processes that the turn left behind");
         }

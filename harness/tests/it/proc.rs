@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use hive::proc::{kill_tree, spawn_group};
+use hive::proc::Children;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
@@ -26,11 +26,14 @@ fn runs(pid: u32) -> bool {
 
 #[tokio::test]
 async fn a_tree_that_ignores_term_is_killed_with_what_left_its_group() {
-    let mut group = spawn_group(&mut tree("trap '' TERM")).unwrap();
+    let children = Children::default();
+    let mut group = children.spawn_group(&mut tree("trap '' TERM")).unwrap();
     let mut lines = BufReader::new(group.child().stdout.take().unwrap()).lines();
     let away: u32 = lines.next_line().await.unwrap().unwrap().parse().unwrap();
     assert!(runs(away) && runs(group.pid()));
-    let found = kill_tree(group.pid(), Duration::from_millis(300)).await;
+    let found = children
+        .kill_tree(group.pid(), Duration::from_millis(300))
+        .await;
     assert!(found >= 2, "{found}");
     assert!(!runs(away) && !runs(group.pid()));
     assert!(!group.child().wait().await.unwrap().success());
@@ -38,7 +41,8 @@ async fn a_tree_that_ignores_term_is_killed_with_what_left_its_group() {
 
 #[tokio::test]
 async fn a_tree_that_obeys_needs_no_grace() {
-    let mut group = spawn_group(&mut tree(":")).unwrap();
+    let children = Children::default();
+    let mut group = children.spawn_group(&mut tree(":")).unwrap();
     let mut lines = BufReader::new(group.child().stdout.take().unwrap()).lines();
     lines.next_line().await.unwrap().unwrap();
     let begun = Instant::now();
@@ -50,6 +54,6 @@ async fn a_tree_that_obeys_needs_no_grace() {
 #[tokio::test]
 async fn init_and_the_harness_itself_are_never_meant() {
     for pid in [0, 1, std::process::id()] {
-        assert_eq!(kill_tree(pid, Duration::ZERO).await, 0);
+        assert_eq!(Children::default().kill_tree(pid, Duration::ZERO).await, 0);
     }
 }

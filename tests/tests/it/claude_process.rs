@@ -134,7 +134,7 @@ async fn what_a_command_left_running_is_ended_and_the_engine_is_not() {
     let sleep = format!("sleep {mark}");
     assert_eq!(processes_with(&sleep).len(), 1);
     let pid = bench.engine.kept().unwrap();
-    assert!(hive::proc::end_strays(&[pid]).await > 0);
+    assert!(hive::proc::Children::default().end_strays(&[pid]).await > 0);
     assert!(processes_with(&sleep).is_empty());
     ok(&mut bench, "still there?").await;
     assert_eq!(bench.engine.kept(), Some(pid));

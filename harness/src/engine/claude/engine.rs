@@ -78,7 +78,7 @@ impl Claude {
             self.let_go(kept).await;
         }
         launch.prepare()?;
-        let process = Process::spawn(&launch, &session)?;
+        let process = Process::spawn(&self.env.children, &launch, &session)?;
         tracing::debug!(claude.pid = process.pid(), "claude started");
         let kept = Kept {
             process,

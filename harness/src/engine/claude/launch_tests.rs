@@ -22,6 +22,7 @@ fn env(root: &Path) -> EngineEnv {
         mcp_token: "secret-token".to_owned(),
         system_prompt: "You are alpha.".to_owned(),
         config: hive_proto::v1::EngineConfig::default(),
+        children: crate::proc::Children::default(),
     }
 }
 

@@ -17,7 +17,7 @@ use super::facts::Death;
 use super::launch::Launch;
 use super::lines::{LINE_BYTES, LineSplitter, RawLine};
 use super::session::Session;
-use crate::proc::{Group, kill_tree, spawn_group};
+use crate::proc::{Children, Group};
 
 /// What is kept of stderr: its end.
 const STDERR_BYTES: usize = 8 * 1024;
@@ -96,7 +96,11 @@ impl Process {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub(super) fn spawn(launch: &Launch, session: &Session) -> std::io::Result<Self> {
+    pub(super) fn spawn(
+        children: &Children,
+        launch: &Launch,
+        session: &Session,
+    ) -> std::io::Result<Self> {
         let mut command = Command::new(&launch.program);
         command
             .args(launch.args_for(session))
@@ -106,7 +110,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut group = spawn_group(&mut command)?;
+        let mut group = children.spawn_group(&mut command)?;
         let child = group.child();
         Ok(Self {
             stdin: child.stdin.take(),
@@ -177,7 +181,7 @@ impl Process {
         if timeout(CLOSE_GRACE, self.run_out()).await.is_ok() {
             return;
         }
-        kill_tree(self.pid(), TERM_GRACE).await;
+        self.group.kill(TERM_GRACE).await;
         self.kill().await;
     }
 
@@ -185,7 +189,7 @@ impl Process {
     pub(super) async fn kill(&mut self) -> Death {
         // Once it was waited for, its number may be somebody else's.
         if self.exited.is_none() {
-            kill_tree(self.pid(), Duration::ZERO).await;
+            self.group.kill(Duration::ZERO).await;
         }
         // KILL cannot be refused; the bound is for a process stuck in the kernel.
         let ended = timeout(KILL_LIMIT, self.run_out()).await;

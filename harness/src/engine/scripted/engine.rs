@@ -63,6 +63,7 @@ impl Scripted {
                     tools: &self.tools,
                     state: &self.env.state,
                     home: &self.env.home,
+                    children: &self.env.children,
                     seen: &self.seen,
                     events,
                 };

@@ -11,6 +11,7 @@ use hive_proto::v1::{FailureClass, Outcome};
 use super::engine::ended;
 use super::shell;
 use crate::engine::{EngineEvent, EventSink, TurnEnd};
+use crate::proc::Children;
 use crate::tools::{self, CallKey, ToolContext};
 
 /// What the steps act on.
@@ -18,6 +19,7 @@ pub(super) struct Stage<'a> {
     pub(super) tools: &'a ToolContext,
     pub(super) state: &'a Path,
     pub(super) home: &'a Path,
+    pub(super) children: &'a Children,
     pub(super) seen: &'a Mutex<Seen>,
     pub(super) events: &'a EventSink,
 }
@@ -64,10 +66,8 @@ impl Stage<'_> {
             Act::Tool { name, args } => After::Result(self.tool(name, args, at, values).await),
             Act::Shell(line) => {
                 let line = values.shell(line);
-                After::Result(
-                    self.watched("shell", at, shell::run(&line, self.state, self.home))
-                        .await,
-                )
+                let run = shell::run(self.children, &line, self.state, self.home);
+                After::Result(self.watched("shell", at, run).await)
             }
             Act::Wait(time) => {
                 tokio::time::sleep(*time).await;

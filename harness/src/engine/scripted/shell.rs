@@ -8,13 +8,18 @@ use std::process::Stdio;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-use crate::proc::spawn_group;
+use crate::proc::Children;
 
 /// Most of the output that a script gets to see.
 const OUTPUT_BYTES: u64 = 64 * 1024;
 
 /// The output of a command that went well; otherwise how it ended, and its output.
-pub(super) async fn run(line: &str, state: &Path, home: &Path) -> Result<String, String> {
+pub(super) async fn run(
+    children: &Children,
+    line: &str,
+    state: &Path,
+    home: &Path,
+) -> Result<String, String> {
     // The line comes from a script, and whatever was filled in is quoted.
     let mut command = Command::new("/bin/sh");
     command
@@ -26,7 +31,9 @@ pub(super) async fn run(line: &str, state: &Path, home: &Path) -> Result<String,
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut group = spawn_group(&mut command).map_err(|error| format!("not started: {error}"))?;
+    let mut group = children
+        .spawn_group(&mut command)
+        .map_err(|error| format!("not started: {error}"))?;
     let (out, err) = (group.child().stdout.take(), group.child().stderr.take());
     // Waiting for the end of the pipes would wait for what the command left in the background.
     let mut out_text = Vec::new();
@@ -80,11 +87,13 @@ mod tests {
     use std::path::Path;
 
     use super::run;
+    use crate::proc::Children;
 
     #[tokio::test]
     async fn output_and_failures_are_results() {
         let dir = tempfile::tempdir().unwrap();
-        let run = |line| run(line, dir.path(), Path::new("/nowhere"));
+        let children = Children::default();
+        let run = |line| run(&children, line, dir.path(), Path::new("/nowhere"));
         assert_eq!(run("echo a; echo b >&2").await, Ok("a\nb".to_owned()));
         assert_eq!(run("pwd").await.map(|at| at.len() > 1), Ok(true));
         assert_eq!(run("echo $HOME").await, Ok("/nowhere".to_owned()));
@@ -97,7 +106,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let begun = std::time::Instant::now();
         assert_eq!(
-            run("sleep 30 & echo done", dir.path(), dir.path()).await,
+            run(
+                &Children::default(),
+                "sleep 30 & echo done",
+                dir.path(),
+                dir.path()
+            )
+            .await,
             Ok("done".to_owned())
         );
         assert!(begun.elapsed().as_secs() < 20);
