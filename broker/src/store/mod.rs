@@ -11,6 +11,8 @@
 
 mod error;
 mod migrate;
+#[cfg(test)]
+mod migrate_tests;
 mod open;
 mod readers;
 #[cfg(test)]

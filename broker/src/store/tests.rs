@@ -220,7 +220,9 @@ fn cr19_migrations_from_every_earlier_schema_end_in_the_same_one() {
         let path = home.path().join(format!("from-{version}.db"));
         let mut conn = Connection::open(&path).unwrap();
         migrate::run_up_to(&mut conn, version).unwrap();
-        migrate::run(&mut conn, &path, &backups, UnixMs(2)).unwrap();
+        // Backups are named by the time: two of one moment would be one file.
+        let now = UnixMs(10 + i64::from(version));
+        migrate::run(&mut conn, &path, &backups, now).unwrap();
         assert_eq!(schema(&conn), expected, "from {version}");
         // And once more changes nothing.
         migrate::run(&mut conn, &path, &backups, UnixMs(3)).unwrap();
