@@ -6,6 +6,8 @@ use crate::store::messages::{self, Fate, NewMessage};
 use crate::store::roster::{self, Life};
 use crate::store::{Recipient, StoreError, Tx};
 
+const SYSTEM: &str = "system";
+
 /// Notices of one transaction, one message a recipient.
 #[derive(Debug, Default)]
 pub(crate) struct Notices(Vec<(Recipient, Vec<String>)>);
@@ -48,7 +50,7 @@ impl Notices {
 /// When the row cannot be written.
 pub fn post_system(tx: &mut Tx<'_>, to: Recipient, body: &str) -> Result<MessageId, StoreError> {
     let new = NewMessage {
-        from: "system",
+        from: SYSTEM,
         from_id: None,
         to,
         body,
@@ -56,6 +58,17 @@ pub fn post_system(tx: &mut Tx<'_>, to: Recipient, body: &str) -> Result<Message
         key: None,
     };
     messages::insert(tx, &new)
+}
+
+/// The same, unless the recipient is gone or has not yet taken the last one.
+///
+/// # Errors
+/// When the row cannot be written.
+pub(crate) fn remind(tx: &mut Tx<'_>, to: Recipient, body: &str) -> Result<(), StoreError> {
+    if !is_gone(tx, to)? && !messages::is_queued(tx.conn(), to, SYSTEM, body)? {
+        post_system(tx, to, body)?;
+    }
+    Ok(())
 }
 
 /// Whoever can be told; `system`, reminders and labelled co-processes cannot.

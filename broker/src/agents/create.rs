@@ -7,6 +7,7 @@ use hive_proto::v1::Role;
 use super::error::AgentsError;
 use super::service::Agents;
 use super::view::AgentView;
+use crate::model::agent::Held;
 use crate::runtime::Trust;
 use crate::store::agents::{self as table, AgentRow, NewAgent};
 use crate::store::{Conn, StoreError, purges};
@@ -85,7 +86,7 @@ impl Agents {
             }
         });
         let row = recorded.await??;
-        self.drive(&row);
+        self.drive_from(&row, Held::Unseen);
         // A driver that was still removing the old one finds that it is wanted again.
         if let Some(handle) = self.0.fleet.get(row.id) {
             handle.nudge.notify_one();

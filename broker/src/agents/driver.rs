@@ -7,10 +7,11 @@ use hive_proto::ids::UnixMs;
 use tracing::{debug, info, warn};
 
 use super::fleet::Handle;
+use super::memory::Memory;
 use super::purge::{self, Purged};
 use super::service::Inner;
 use super::{spec, steps};
-use crate::model::agent::{self, Goal, Held, Match, Situation, Step};
+use crate::model::agent::{self, Cause, Goal, Held, Match, Situation, Step};
 use crate::store::StoreError;
 use crate::store::agents::{self as table, AgentRow, Desired};
 
@@ -87,7 +88,7 @@ async fn turn(inner: &Arc<Inner>, handle: &Arc<Handle>) -> Result<Next, StoreErr
             } else {
                 Match::Drifted
             },
-            cause: memory.cause,
+            cause: cause(&row, &memory),
             given_up: !row.failed.is_empty(),
             restarts: &row.restarts,
             now: inner.clock.now(),
@@ -157,6 +158,15 @@ pub(super) fn goal(row: &AgentRow) -> Goal {
         (Some(_), _) => Goal::Removed,
         (None, Desired::Running) => Goal::Running,
         (None, Desired::Stopped) => Goal::Stopped,
+    }
+}
+
+/// Why it does not run, or is not to go on: what was asked for comes before what happened.
+fn cause(row: &AgentRow, memory: &Memory) -> Cause {
+    if row.restart_asked {
+        Cause::RestartAsked
+    } else {
+        memory.cause
     }
 }
 

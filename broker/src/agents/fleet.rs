@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::memory::{Look, Memory, Taken};
+use crate::model::agent::Held;
 use crate::model::shown::Operation;
 
 /// Every agent that has a driver.
@@ -46,13 +47,13 @@ impl Fleet {
         self.map().values().cloned().collect()
     }
 
-    /// Adds an agent; none when it is there already.
-    pub(super) fn add(&self, id: AgentId, name: &AgentName) -> Option<Arc<Handle>> {
+    /// Adds an agent of which `held` is known; none when it is there already.
+    pub(super) fn add(&self, id: AgentId, name: &AgentName, held: Held) -> Option<Arc<Handle>> {
         let mut map = self.map();
         if map.contains_key(&id) {
             return None;
         }
-        let handle = Arc::new(Handle::new(id, name.clone()));
+        let handle = Arc::new(Handle::new(id, name.clone(), held));
         map.insert(id, Arc::clone(&handle));
         Some(handle)
     }
@@ -72,7 +73,7 @@ impl Fleet {
 // === impl Handle ===
 
 impl Handle {
-    fn new(id: AgentId, name: AgentName) -> Self {
+    fn new(id: AgentId, name: AgentName, held: Held) -> Self {
         Self {
             id,
             name,
@@ -80,7 +81,7 @@ impl Handle {
             hurry: Notify::new(),
             stuck: Notify::new(),
             finished: CancellationToken::new(),
-            memory: Mutex::new(Memory::new()),
+            memory: Mutex::new(Memory::new(held)),
         }
     }
 
@@ -124,7 +125,7 @@ mod tests {
     use crate::runtime::{Exit, Instance, Status};
 
     fn handle() -> Handle {
-        Handle::new(AgentId(1), "a".parse().unwrap())
+        Handle::new(AgentId(1), "a".parse().unwrap(), Held::Unknown)
     }
 
     fn at(secs: u64) -> Taken {

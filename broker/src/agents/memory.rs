@@ -63,9 +63,10 @@ pub(super) struct Taken {
 // === impl Memory ===
 
 impl Memory {
-    pub(super) fn new() -> Self {
+    /// Of an agent of which `held` is known.
+    pub(super) fn new(held: Held) -> Self {
         Self {
-            held: Held::Unknown,
+            held,
             certain: Held::Unknown,
             runtime_left: false,
             silent: None,
@@ -76,7 +77,11 @@ impl Memory {
             to_release: None,
             operation: Operation::None,
             haste: super::Haste::Grace,
-            detail: "not looked at yet".into(),
+            detail: if held == Held::Unknown {
+                "not looked at yet".into()
+            } else {
+                String::new()
+            },
             running_since: Duration::ZERO,
             acted_at: Duration::ZERO,
             shown: None,
@@ -102,7 +107,7 @@ impl Memory {
             }
             known => known,
         };
-        if before == Held::Unknown {
+        if matches!(before, Held::Unknown | Held::Unseen) {
             self.first_sight(taken);
         } else if is_up(before) && is_down(self.held) {
             self.note_end(look, taken);
@@ -116,7 +121,7 @@ impl Memory {
     /// The runtime cannot be asked, and why. What was seen last is kept for the next answer to be
     /// compared with: a silence makes no death into a stop.
     pub(super) fn lose_sight(&mut self, why: &str) {
-        if self.held != Held::Unknown {
+        if !matches!(self.held, Held::Unknown | Held::Unseen) {
             self.certain = self.held;
         }
         self.held = Held::Unknown;
@@ -169,9 +174,7 @@ impl Memory {
             }) => describe(exit),
             Look::There(_) | Look::Absent | Look::Unknown(_) => "it is gone".into(),
         };
-        if self.cause != Cause::RestartAsked {
-            self.cause = Cause::Died { at: taken.wall };
-        }
+        self.cause = Cause::Died { at: taken.wall };
         self.to_release = Some(Loss::WithHarness);
     }
 

@@ -149,25 +149,31 @@ impl Agents {
         self.shown_after(&row).await
     }
 
-    /// Stops it and starts it again, with the installed `hive` and its present configuration. Kept in
-    /// memory: a broker that dies before the stop forgets it.
+    /// Stops it and starts it again, with the installed `hive` and its present configuration. Recorded:
+    /// a broker that dies before that leaves it to the next one.
     ///
     /// # Errors
     /// An unknown or stopped agent, the store's failure.
     pub async fn restart_agent(&self, name: &str) -> Result<AgentView, AgentsError> {
         let row = self.row(name).await?;
         self.admit(&row, Request::Restart)?;
-        // Forgets a failure and the restarts that count.
-        self.want(&row, Desired::Running).await?;
-        if let Some(handle) = self.0.fleet.get(row.id) {
-            let mut memory = handle.memory();
-            memory.cause = match memory.held {
-                Held::Running | Held::Frozen | Held::Unknown => Cause::RestartAsked,
-                Held::Absent | Held::Made | Held::Exited => Cause::Fresh,
-            };
-            drop(memory);
-            handle.nudge.notify_one();
+        let id = row.id;
+        let handle = self.0.fleet.get(id);
+        let held = handle.as_ref().map(|handle| handle.memory().held);
+        match held {
+            None | Some(Held::Running | Held::Frozen | Held::Unknown) => {
+                let ask = self.0.store.write(move |tx| table::ask_restart(tx, id));
+                ask.await?;
+            }
+            // Nothing is there to be stopped: it is started at once.
+            Some(Held::Unseen | Held::Absent | Held::Made | Held::Exited) => {
+                self.want(&row, Desired::Running).await?;
+                if let Some(handle) = &handle {
+                    handle.memory().cause = Cause::Fresh;
+                }
+            }
         }
+        self.wake(id);
         self.shown_after(&row).await
     }
 
@@ -253,7 +259,12 @@ impl Agents {
 
     /// Gives an agent its driver, if it has none.
     pub(crate) fn drive(&self, row: &AgentRow) {
-        let Some(handle) = self.0.fleet.add(row.id, &row.name) else {
+        self.drive_from(row, Held::Unknown);
+    }
+
+    /// The same, with what is known of it.
+    pub(super) fn drive_from(&self, row: &AgentRow, held: Held) {
+        let Some(handle) = self.0.fleet.add(row.id, &row.name, held) else {
             return;
         };
         debug!(agent.name = %row.name, "driven");

@@ -13,6 +13,7 @@ use super::{Haste, driver, spec};
 use crate::model::agent::{Cause, Held};
 use crate::model::outcome::Loss;
 use crate::model::shown::Operation;
+use crate::notices;
 use crate::runtime::{RuntimeError, Spec};
 use crate::settle;
 use crate::sockets::SocketsError;
@@ -171,7 +172,8 @@ pub(super) async fn start(
     Ok(())
 }
 
-/// In one transaction, before the start: that it is a restart, and the line that says so to the agent.
+/// In one transaction, before the start: that it is a restart, that none is asked for any more, and the
+/// line that says so to the agent.
 /// A crash in between starts it without counting twice: the next broker begins afresh.
 async fn record_start(
     inner: &Inner,
@@ -180,22 +182,21 @@ async fn record_start(
     counted: Option<Vec<UnixMs>>,
     why: String,
 ) -> Result<(), StoreError> {
-    let kick = match cause {
-        Cause::Fresh | Cause::StoppedByHive => false,
-        Cause::RestartAsked | Cause::Died { .. } => row.engine != SCRIPTED,
-    };
-    if counted.is_none() && !kick {
+    let again = row.restart_asked || matches!(cause, Cause::Died { .. });
+    let kick = again && row.engine != SCRIPTED;
+    if counted.is_none() && !again {
         return Ok(());
     }
     let id = row.id;
     inner
         .store
         .write(move |tx| {
+            table::begin_restart(tx, id)?;
             if let Some(counted) = &counted {
                 table::record_restart(tx, id, counted, &why)?;
             }
             if kick {
-                settle::post_system(tx, Recipient::Agent(id), KICK)?;
+                notices::remind(tx, Recipient::Agent(id), KICK)?;
             }
             Ok(())
         })
@@ -239,9 +240,7 @@ pub(super) async fn stop(inner: &Inner, handle: &Handle) -> Result<(), Failure> 
         memory.haste = Haste::Grace;
         memory.detail.clear();
         memory.to_release = Some(Loss::Stopped);
-        if memory.cause != Cause::RestartAsked {
-            memory.cause = Cause::StoppedByHive;
-        }
+        memory.cause = Cause::StoppedByHive;
     }
     drop(busy);
     info!(agent.name = %handle.name, "stopped");

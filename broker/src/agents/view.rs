@@ -10,7 +10,7 @@ use super::error::AgentsError;
 use super::memory::Memory;
 use super::service::{Agents, Inner};
 use super::{driver, spec};
-use crate::model::agent::{Cause, Held};
+use crate::model::agent::Held;
 use crate::model::session::is_lost;
 use crate::model::shown::{Facts, Session, Shown, State};
 use crate::sessions::Live;
@@ -249,7 +249,7 @@ impl Inner {
             failed: &row.failed,
             held,
             runtime_detail,
-            operation: operation(memory),
+            operation: operation(row, memory),
             session: session(memory, live, self.clock.monotonic()),
             leased,
         })
@@ -257,10 +257,10 @@ impl Inner {
 }
 
 /// A restart that was asked for is under way from the moment that it was.
-fn operation(memory: &Memory) -> crate::model::shown::Operation {
+fn operation(row: &AgentRow, memory: &Memory) -> crate::model::shown::Operation {
     use crate::model::shown::Operation;
-    match (memory.operation, memory.cause, memory.held) {
-        (Operation::None, Cause::RestartAsked, Held::Running | Held::Frozen) => Operation::Stopping,
+    match (memory.operation, row.restart_asked, memory.held) {
+        (Operation::None, true, Held::Running | Held::Frozen) => Operation::Stopping,
         (operation, _, _) => operation,
     }
 }

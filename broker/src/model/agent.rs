@@ -28,6 +28,8 @@ pub enum Goal {
 pub enum Held {
     /// The runtime cannot be asked.
     Unknown,
+    /// Recorded a moment ago: nobody has looked yet.
+    Unseen,
     Absent,
     /// Made, never started.
     Made,
@@ -97,7 +99,7 @@ pub enum Step {
 #[must_use]
 pub fn next(rule: &Rule, situation: &Situation<'_>) -> Step {
     match (situation.goal, situation.held) {
-        (_, Held::Unknown) => Step::Rest,
+        (_, Held::Unknown | Held::Unseen) => Step::Rest,
         (Goal::Removed, Held::Absent) => Step::Finished,
         (Goal::Removed, Held::Made | Held::Exited) => Step::Remove,
         (Goal::Removed | Goal::Stopped, Held::Running | Held::Frozen) => Step::Stop,
@@ -138,8 +140,9 @@ mod tests {
     use crate::model::restart::Rule;
 
     const NOW: UnixMs = UnixMs(1_000_000_000);
-    const HELD: [Held; 6] = [
+    const HELD: [Held; 7] = [
         Held::Unknown,
+        Held::Unseen,
         Held::Absent,
         Held::Made,
         Held::Running,
@@ -169,6 +172,7 @@ mod tests {
         let expected = |goal| match goal {
             Goal::Running => [
                 Step::Rest,
+                Step::Rest,
                 Step::Create,
                 start.clone(),
                 Step::Rest,
@@ -179,11 +183,13 @@ mod tests {
                 Step::Rest,
                 Step::Rest,
                 Step::Rest,
+                Step::Rest,
                 Step::Stop,
                 Step::Stop,
                 Step::Rest,
             ],
             Goal::Removed => [
+                Step::Rest,
                 Step::Rest,
                 Step::Finished,
                 Step::Remove,

@@ -1,8 +1,8 @@
 //! The shown state of an agent: worked out from facts alone, in one fixed order.
 //!
 //! 1 wanted stopped and not running → `stopped` · 2 restarts used up → `failed` · 3 runtime cannot be
-//! asked → `unknown` · 4 an operation runs → `starting`, `stopping` · 5 not running → `starting` by
-//! the restart plan; frozen from outside → `unreachable` · 6 paused → `paused` · 7 no beat for 60 s →
+//! asked → `unknown` · 4 an operation runs → `starting`, `stopping` · 5 not running, or made a moment
+//! ago and not looked at yet → `starting`, by the restart plan; frozen from outside → `unreachable` · 6 paused → `paused` · 7 no beat for 60 s →
 //! `unreachable` (`starting` before the first one) · 8 the session says parked · 9 lease held →
 //! `thinking`, `compacting` · 10 `idle`.
 
@@ -115,7 +115,10 @@ impl Shown {
     /// The state that the facts give.
     #[must_use]
     pub fn of(facts: &Facts<'_>) -> Self {
-        let down = matches!(facts.held, Held::Absent | Held::Made | Held::Exited);
+        let down = matches!(
+            facts.held,
+            Held::Unseen | Held::Absent | Held::Made | Held::Exited
+        );
         if facts.goal != Goal::Running && down {
             return Self::new(State::Stopped, "");
         }
@@ -276,6 +279,7 @@ mod tests {
     fn stopped_is_only_said_of_what_is_known_not_to_run() {
         for (held, expected) in [
             (Held::Unknown, State::Unknown),
+            (Held::Unseen, State::Stopped),
             (Held::Running, State::Stopping),
             (Held::Frozen, State::Stopping),
             (Held::Absent, State::Stopped),
@@ -297,6 +301,13 @@ mod tests {
         let shown = Shown::of(&facts);
         assert_eq!(shown.state, State::Starting);
         assert_eq!(shown.detail, "out of memory");
+    }
+
+    #[test]
+    fn what_was_made_a_moment_ago_is_starting() {
+        let mut facts = healthy();
+        facts.held = Held::Unseen;
+        assert_eq!(state(&facts), State::Starting);
     }
 
     #[test]

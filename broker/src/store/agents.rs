@@ -66,6 +66,8 @@ pub struct AgentRow {
     pub role_prompt: String,
     pub script: String,
     pub config_sha: String,
+    /// A restart was asked for and has not begun.
+    pub restart_asked: bool,
     /// Empty: nothing was made yet.
     pub spec_hash: String,
     /// Empty: nothing runs it.
@@ -85,7 +87,7 @@ pub struct AgentRow {
 const COLUMNS: &str =
     "id, name, role, parent_id, desired, paused, engine, model, image, role_prompt,
     script, config_sha, spec_hash, runtime_id, status_text, status_at, restarts, failed, created_at,
-    removed_at, purged";
+    removed_at, purged, restart_asked";
 
 // === impl Desired ===
 
@@ -199,7 +201,7 @@ pub fn revive(tx: &mut Tx<'_>, id: AgentId, new: &NewAgent) -> Result<AgentRow, 
             "UPDATE agents SET role = ?2, parent_id = ?3, desired = 'running', paused = 0,
                  engine = ?4, model = ?5, image = ?6, role_prompt = ?7, script = ?8,
                  config_sha = ?9, spec_hash = '', runtime_id = '', restarts = '[]', failed = '',
-                 removed_at = NULL
+                 restart_asked = 0, removed_at = NULL
              WHERE id = ?1 AND removed_at IS NOT NULL AND purged = 0",
         )?
         .execute(params![
@@ -227,11 +229,12 @@ pub fn revive(tx: &mut Tx<'_>, id: AgentId, new: &NewAgent) -> Result<AgentRow, 
 pub fn set_desired(tx: &mut Tx<'_>, id: AgentId, desired: Desired) -> Result<(), StoreError> {
     let sql = match desired {
         Desired::Running => {
-            "UPDATE agents SET desired = 'running', failed = '', restarts = '[]'
+            "UPDATE agents SET desired = 'running', failed = '', restarts = '[]', restart_asked = 0
              WHERE id = ?1 AND removed_at IS NULL"
         }
         Desired::Stopped => {
-            "UPDATE agents SET desired = 'stopped' WHERE id = ?1 AND removed_at IS NULL"
+            "UPDATE agents SET desired = 'stopped', restart_asked = 0
+             WHERE id = ?1 AND removed_at IS NULL"
         }
     };
     let changed = tx.conn().prepare_cached(sql)?.execute([id.0])?;
@@ -239,6 +242,35 @@ pub fn set_desired(tx: &mut Tx<'_>, id: AgentId, desired: Desired) -> Result<(),
     tx.wake(Recipient::Agent(id));
     let data = json!({"desired": desired.word()});
     events::append(tx, Kind::AgentDesired, About::agent(id), &data)
+}
+
+/// Records that it is to be stopped and started again; forgets its failure and its restarts.
+///
+/// # Errors
+/// `Conflict` when it is removed.
+pub fn ask_restart(tx: &mut Tx<'_>, id: AgentId) -> Result<(), StoreError> {
+    let changed = tx
+        .conn()
+        .prepare_cached(
+            "UPDATE agents SET desired = 'running', failed = '', restarts = '[]', restart_asked = 1
+             WHERE id = ?1 AND removed_at IS NULL",
+        )?
+        .execute([id.0])?;
+    one(changed, id, "living")?;
+    tx.wake(Recipient::Agent(id));
+    let data = json!({"desired": Desired::Running.word(), "restart": true});
+    events::append(tx, Kind::AgentDesired, About::agent(id), &data)
+}
+
+/// Records that the restart that was asked for begins; nothing when something else was asked since.
+///
+/// # Errors
+/// When the row cannot be written.
+pub fn begin_restart(tx: &mut Tx<'_>, id: AgentId) -> Result<(), StoreError> {
+    tx.conn()
+        .prepare_cached("UPDATE agents SET restart_asked = 0 WHERE id = ?1 AND restart_asked = 1")?
+        .execute([id.0])?;
+    Ok(())
 }
 
 /// Pauses or resumes it; a resumed agent's long poll looks again.
@@ -443,5 +475,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<AgentRow> {
         created_at: UnixMs(row.get(18)?),
         removed_at: row.get::<_, Option<i64>>(19)?.map(UnixMs),
         purged: row.get(20)?,
+        restart_asked: row.get(21)?,
     })
 }

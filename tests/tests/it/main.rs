@@ -23,6 +23,7 @@ mod kills;
 mod mail;
 mod operator_socket;
 mod purge;
+mod restarts;
 mod sessions;
 mod soak;
 mod tidy;

@@ -10,7 +10,7 @@ pub use lifecycle::{
 };
 pub use queries::{
     Earlier, Listing, Unread, by_key, dead, dead_to_requeue, fate, find, from_under, inbox,
-    replies, stalled, unread_counts,
+    is_queued, replies, stalled, unread_counts,
 };
 pub use queue::{
     Popped, fates_under, lease, leased_under, mark_rehanded, queued, queued_fates, unfinished,

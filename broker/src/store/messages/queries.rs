@@ -100,6 +100,25 @@ pub fn from_under(
     Ok(id.map(MessageId))
 }
 
+/// Whether a message from `from` with that body waits in a mailbox.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn is_queued(
+    conn: &Connection,
+    to: Recipient,
+    from: &str,
+    body: &str,
+) -> Result<bool, StoreError> {
+    let found = conn
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM messages
+             WHERE COALESCE(to_id, 0) = ?1 AND state = 'queued' AND sender = ?2 AND body = ?3)",
+        )?
+        .query_row(params![mailbox(to), from, body], |row| row.get(0))?;
+    Ok(found)
+}
+
 /// The newest `limit` rows of a mailbox, newest last.
 ///
 /// # Errors
