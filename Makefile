@@ -5,7 +5,7 @@ HOST  := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 PREFIX ?= $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
 BASE  ?=
 
-.PHONY: help up down install build static image test lint deny crash soak
+.PHONY: help up down install build static image test lint deny crash soak bench
 
 help: ## What can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -41,9 +41,13 @@ crash: ## The crash suite at every kill point (half an hour)
 soak: ## Hours of load, kills and idling: HIVE_SOAK_MINUTES=120
 	@HIVE_SOAK_MINUTES=$${HIVE_SOAK_MINUTES:-120} tests/run.sh --profile long -E 'test(/soak/)' --run-ignored all --no-capture
 
+bench: ## What hive costs, beside what one would take instead: table, JSON and plots in target/bench
+	@tests/bench.sh $(BENCH)
+
 lint: ## Format and clippy, warnings denied
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked -p hive-bench --features peers -- -D warnings
 
 deny: ## Licences, bans, sources and advisories of the dependencies
 	@tests/deny.sh
