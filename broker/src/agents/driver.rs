@@ -6,6 +6,7 @@ use std::time::Duration;
 use hive_proto::ids::UnixMs;
 use tracing::{debug, info, warn};
 
+use super::failure::Failure;
 use super::fleet::Handle;
 use super::memory::Memory;
 use super::purge::{self, Purged};
@@ -138,17 +139,17 @@ async fn act(
     };
     match done {
         Ok(()) => Ok(Next::Again),
-        Err(steps::Failure::Store(error)) => Err(error),
-        Err(steps::Failure::Passing(why)) => {
+        Err(Failure::Store(error)) => Err(error),
+        Err(Failure::Passing(why)) => {
             warn!(agent.name = %row.name, %why, "a step did not work, it is tried again");
             Ok(Next::Wait(Some(AGAIN)))
         }
-        Err(steps::Failure::Final(why)) => {
+        Err(Failure::Final(why)) => {
             steps::give_up(inner, handle, row, &why).await?;
             Ok(Next::Wait(Some(AGAIN)))
         }
         // The next look says how it stands.
-        Err(steps::Failure::Unknown) => Ok(Next::Wait(None)),
+        Err(Failure::Unknown) => Ok(Next::Wait(None)),
     }
 }
 

@@ -13,12 +13,14 @@ mod binary;
 mod create;
 mod driver;
 mod error;
+mod failure;
 mod fleet;
 mod identity;
 mod look;
 mod memory;
 mod own;
 mod purge;
+mod requests;
 mod service;
 mod settings;
 mod spec;
@@ -31,7 +33,8 @@ pub(crate) use service::CONTAINERS;
 
 pub use error::AgentsError;
 pub use identity::{IdentityError, hive_id};
-pub use service::{Agents, Haste, Parts};
+pub use requests::Haste;
+pub use service::{Agents, Parts};
 pub use settings::Settings;
 pub use view::AgentView;
 

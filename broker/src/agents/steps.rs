@@ -5,8 +5,8 @@ use std::time::Duration;
 use hive_proto::ids::UnixMs;
 use tracing::{info, warn};
 
+use super::failure::{Failure, forget, judge};
 use super::fleet::Handle;
-use super::memory::Memory;
 use super::purge::{self, Purged};
 use super::service::Inner;
 use super::{Haste, driver, spec};
@@ -23,18 +23,6 @@ use crate::store::{Recipient, StoreError};
 /// The engine that has no memory of what it was doing.
 const SCRIPTED: &str = "scripted";
 const KICK: &str = "You were just restarted by hive. /state and your session are intact: look at what you were doing and go on.";
-
-/// Why a step did not work, by what follows.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// Tried again in a moment.
-    Passing(String),
-    /// Never by itself: only a person can help.
-    Final(String),
-    /// The runtime cannot be asked: wait until it can.
-    Unknown,
-    Store(StoreError),
-}
 
 /// Sets the operation for as long as it lives; a step that is cut off ends it, too.
 struct Busy<'a> {
@@ -61,44 +49,6 @@ impl Drop for Busy<'_> {
         }
         self.inner.look_soon();
     }
-}
-
-// === impl Failure ===
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-/// What a runtime's error means for the agent, and what is then known of it.
-fn judge(handle: &Handle, now: UnixMs, error: RuntimeError) -> Failure {
-    let mut memory = handle.memory();
-    match error {
-        RuntimeError::Unavailable { .. } => {
-            memory.lose_sight(&error.to_string());
-            Failure::Unknown
-        }
-        RuntimeError::NoImage(_) | RuntimeError::Refused(_) | RuntimeError::NameTaken(_) => {
-            Failure::Final(error.to_string())
-        }
-        RuntimeError::NotFound(_) => {
-            forget(&mut memory);
-            Failure::Passing(error.to_string())
-        }
-        RuntimeError::Failed(why) => {
-            memory.detail.clone_from(&why);
-            memory.cause = Cause::Died { at: now };
-            Failure::Passing(why)
-        }
-    }
-}
-
-fn forget(memory: &mut Memory) {
-    memory.held = Held::Absent;
-    memory.runtime_id.clear();
-    memory.spec_hash.clear();
-    memory.hive = None;
 }
 
 /// Opens the sockets of an agent that runs or is to run, closes those of one that is at rest.
