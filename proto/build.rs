@@ -6,6 +6,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=hive");
     let files = [
         "hive/v1/common.proto",
+        "hive/v1/questions.proto",
+        "hive/v1/reminders.proto",
+        "hive/v1/loose_ends.proto",
         "hive/v1/agent.proto",
         "hive/v1/approvals.proto",
         "hive/v1/schedules.proto",

@@ -26,9 +26,13 @@ use crate::health::Health;
 use crate::hive::Hive;
 use crate::inbox::{Inbox, Limits};
 use crate::lock::Lock;
+use crate::loose_ends::LooseEnds;
+use crate::questions::{self, Questions};
 use crate::reconcile::{
-    Containers, Expiry, Firing, Intents, Leases, Reconciler, Reconcilers, Retention, Stalled,
+    Containers, Deadlines, DueReminders, Expiry, Firing, Intents, Leases, Reconciler, Reconcilers,
+    Retention, Stalled,
 };
+use crate::reminders::{self, Reminders};
 use crate::schedules::Schedules;
 use crate::sessions::Sessions;
 use crate::shutdown::{End, GRACE, Tasks};
@@ -196,8 +200,30 @@ fn compose(
         SCHEDULE_INTERVAL_SECS,
         approvals.expiry_bell(),
     );
+    let questions = Questions::new(
+        store.clone(),
+        tasks.clone(),
+        questions::Limits {
+            mailbox_rows: limits.mailbox_rows,
+            ..questions::Limits::default()
+        },
+    );
+    let reminders = Reminders::new(
+        store.clone(),
+        reminders::Limits {
+            mailbox_rows: limits.mailbox_rows,
+            ..reminders::Limits::default()
+        },
+    );
     let sink = gateway::recorder(store.clone(), &tasks);
     let settings = config.gateway.settings();
+    let due: Vec<Arc<dyn Reconciler>> = vec![
+        Arc::new(Intents::new(approvals.clone(), schedules.bell())),
+        Arc::new(Expiry::new(approvals.clone(), clock.clone())),
+        Arc::new(Firing::new(schedules.clone(), clock.clone())),
+        Arc::new(Deadlines::new(questions.clone(), clock.clone())),
+        Arc::new(DueReminders::new(reminders.clone(), clock.clone())),
+    ];
     let hive = Hive {
         started: clock.monotonic(),
         listen,
@@ -205,9 +231,12 @@ fn compose(
         turns: Turns::new(store.clone(), sessions.clone()),
         events: Events::new(store.clone(), tasks.clone()),
         gateway: Gateway::new(settings, clock.clone(), tasks.clone(), sink)?,
-        reconcilers: reconcilers(&store, &clock, &sessions, &agents, &approvals, &schedules),
+        reconcilers: reconcilers(&store, &clock, &sessions, &agents, due),
         approvals,
         schedules,
+        questions,
+        reminders,
+        loose_ends: LooseEnds::new(store.clone()),
         audit: Audit::new(store.clone(), clock.clone(), tasks.clone()),
         authority: Authority::new(store.clone()),
         backup: Backup::new(store.clone(), &config.paths),
@@ -228,18 +257,15 @@ fn reconcilers(
     clock: &Clock,
     sessions: &Sessions,
     agents: &Agents,
-    approvals: &Approvals,
-    schedules: &Schedules,
+    due: Vec<Arc<dyn Reconciler>>,
 ) -> Reconcilers {
-    let all: Vec<Arc<dyn Reconciler>> = vec![
+    let mut all: Vec<Arc<dyn Reconciler>> = vec![
         Arc::new(Containers::new(agents.clone())),
         Arc::new(Leases::new(sessions.clone(), clock.clone())),
         Arc::new(Stalled::new(store.clone(), clock.clone())),
         Arc::new(Retention::new(store.clone(), clock.clone())),
-        Arc::new(Intents::new(approvals.clone(), schedules.bell())),
-        Arc::new(Expiry::new(approvals.clone(), clock.clone())),
-        Arc::new(Firing::new(schedules.clone(), clock.clone())),
     ];
+    all.extend(due);
     Reconcilers::new(all, clock.clone())
 }
 

@@ -15,7 +15,10 @@ use crate::events::Events;
 use crate::gateway::Gateway;
 use crate::health::Health;
 use crate::inbox::Inbox;
+use crate::loose_ends::LooseEnds;
+use crate::questions::Questions;
 use crate::reconcile::Reconcilers;
+use crate::reminders::Reminders;
 use crate::schedules::Schedules;
 use crate::sessions::Sessions;
 use crate::shutdown::Tasks;
@@ -31,6 +34,9 @@ pub struct Hive {
     pub tasks: Tasks,
     pub store: Store,
     pub inbox: Inbox,
+    pub questions: Questions,
+    pub reminders: Reminders,
+    pub loose_ends: LooseEnds,
     pub sessions: Sessions,
     pub turns: Turns,
     pub events: Events,

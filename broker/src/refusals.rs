@@ -9,6 +9,9 @@ use crate::agents::AgentsError;
 use crate::approvals::ApprovalError;
 use crate::backup::BackupError;
 use crate::inbox::InboxError;
+use crate::loose_ends::LooseEndError;
+use crate::questions::QuestionError;
+use crate::reminders::ReminderError;
 use crate::runtime::RuntimeError;
 use crate::schedules::ScheduleError;
 use crate::sessions::SessionError;
@@ -85,6 +88,77 @@ impl Refuse for InboxError {
             }
             Self::Stale { .. } => Reason::StaleEpoch,
             Self::Stopping => Reason::Unavailable,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for QuestionError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Target(error) => return error.refusal(),
+            Self::Store(error) => return error.refusal(),
+            Self::ToEveryone
+            | Self::ToItself
+            | Self::Empty(_)
+            | Self::TooManyOptions { .. }
+            | Self::OptionTwice(_)
+            | Self::NothingToChoose => Reason::InvalidArgument,
+            Self::TooLong { .. } => Reason::BodyTooLarge,
+            Self::KeyConflict(_) => Reason::KeyConflict,
+            Self::TooManyOpen { .. } => {
+                let hint = "get_loose_ends lists them, cancel_loose_end withdraws one";
+                return Refusal::new(Reason::LimitReached, self.to_string()).with_hint(hint);
+            }
+            Self::MailboxFull { .. } => Reason::MailboxFull,
+            Self::NoSuchQuestion(_) => Reason::NotFound,
+            Self::NotTarget { .. } | Self::NotAsker { .. } | Self::NotWaiting { .. } => {
+                Reason::NotPermitted
+            }
+            Self::AlreadyDecided { .. } => Reason::AlreadyDecided,
+            Self::Stale { .. } => Reason::StaleEpoch,
+            Self::NotOpen(_) => Reason::WrongState,
+            Self::Stopping => Reason::Unavailable,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for ReminderError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Store(error) => return error.refusal(),
+            Self::Empty => Reason::InvalidArgument,
+            Self::NoTime { .. } | Self::Past { .. } | Self::TooFar { .. } => {
+                let hint = "a time is RFC 3339 like 2027-01-31T09:00:00Z, Unix seconds, or a span \
+                    from now like `in 10m` or `1h30m`";
+                return Refusal::new(Reason::InvalidArgument, self.to_string()).with_hint(hint);
+            }
+            Self::TooLong { .. } => Reason::BodyTooLarge,
+            Self::KeyConflict(_) => Reason::KeyConflict,
+            Self::TooMany { .. } => {
+                let hint = "get_loose_ends lists them, cancel_loose_end cancels one";
+                return Refusal::new(Reason::LimitReached, self.to_string()).with_hint(hint);
+            }
+            Self::NoSuchAgent(_) => Reason::UnknownAgent,
+            Self::NoSuchReminder(_) => Reason::NotFound,
+            Self::NotYours { .. } => Reason::NotPermitted,
+            Self::WrongState { .. } => Reason::WrongState,
+        };
+        Refusal::new(reason, self.to_string())
+    }
+}
+
+impl Refuse for LooseEndError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Question(error) => return error.refusal(),
+            Self::Reminder(error) => return error.refusal(),
+            Self::Store(error) => return error.refusal(),
+            Self::UnknownKind(_) => Reason::InvalidArgument,
+            Self::UnknownAgent(_) => Reason::UnknownAgent,
+            Self::NotManager => Reason::WrongRole,
+            Self::NotBelow(_) => Reason::NotInSubtree,
         };
         Refusal::new(reason, self.to_string())
     }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use hive_proto::ids::AgentId;
 
 use crate::approvals;
+use crate::loose_ends;
 use crate::model::message::{self, Event, State};
 use crate::model::outcome::Loss;
 use crate::notices::{Notices, sender_of};
@@ -31,6 +32,7 @@ const NAMED: usize = 10;
 /// `Conflict` when it is removed already.
 pub fn remove(tx: &mut Tx<'_>, agent: AgentId, removal: Removal) -> Result<(), StoreError> {
     agents::set_removed(tx, agent, removal)?;
+    loose_ends::owner_is_gone(tx, agent, removal)?;
     match removal {
         Removal::Kept => Ok(()),
         Removal::Purged => {

@@ -11,7 +11,9 @@ use crate::config::RuntimeKind;
 use crate::hive::Hive;
 use crate::inbox::InboxError;
 use crate::model::shown::State;
+use crate::questions::QuestionRow;
 use crate::reconcile::Status;
+use crate::reminders::ReminderRow;
 use crate::store::StoreError;
 use crate::store::purges::PurgeRow;
 
@@ -42,8 +44,10 @@ pub async fn report(hive: &Hive) -> Result<HiveStatus, StatusError> {
     let mut waiting: Vec<v1::Waiting> = mail.into_iter().map(Into::into).collect();
     waiting.extend(agents.iter().filter_map(waits));
     waiting.extend(hive.agents.stuck_purges().await?.into_iter().map(stuck));
-    let asked = hive.approvals.list(Listing::Pending).await?;
-    waiting.extend(asked.into_iter().map(decision));
+    let requests = hive.approvals.list(Listing::Pending).await?;
+    waiting.extend(requests.into_iter().map(decision));
+    waiting.extend(hive.questions.for_operator().await?.into_iter().map(asked));
+    waiting.extend(hive.reminders.failed().await?.into_iter().map(undelivered));
     waiting.sort_by_key(|one| one.since_ms);
     let uptime = hive.clock.monotonic().saturating_sub(hive.started);
     let config = &hive.config;
@@ -135,6 +139,32 @@ fn stuck(purge: PurgeRow) -> v1::Waiting {
         id: 0,
         since_ms: purge.since.0,
         text: format!("cannot delete what it had: {}", purge.error),
+    }
+}
+
+fn asked(row: QuestionRow) -> v1::Waiting {
+    v1::Waiting {
+        kind: "question".to_owned(),
+        agent: row.asker_name,
+        id: row.id.0,
+        since_ms: row.asked_at.0,
+        text: first_line(&row.question),
+    }
+}
+
+/// Enough to know what it is about.
+fn first_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    line.unwrap_or_default().chars().take(200).collect()
+}
+
+fn undelivered(row: ReminderRow) -> v1::Waiting {
+    v1::Waiting {
+        kind: "reminder_failed".to_owned(),
+        agent: row.agent_name,
+        id: row.id.0,
+        since_ms: row.finished_at.unwrap_or(row.due_at).0,
+        text: format!("not delivered: {}", row.error),
     }
 }
 

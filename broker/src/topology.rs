@@ -144,6 +144,17 @@ pub fn may_send(_conn: &Conn, _from: AgentId, _to: AgentId) -> Result<bool, Stor
     Ok(true)
 }
 
+/// Whether `agent` is a manager somewhere above `below`.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn manages(conn: &Conn, agent: AgentId, below: AgentId) -> Result<bool, StoreError> {
+    let line = above(conn, below)?;
+    Ok(line
+        .iter()
+        .any(|member| member.id == agent && member.role == Role::Manager))
+}
+
 fn manager(conn: &Conn, from: Sender) -> Result<Target, Unresolved> {
     let Sender::Agent(id) = from else {
         return root_manager(conn);

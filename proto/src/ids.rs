@@ -34,6 +34,14 @@ id!(
     Epoch(u64)
 );
 id!(
+    /// A question; never used again.
+    QuestionId(i64)
+);
+id!(
+    /// A reminder; never used again.
+    ReminderId(i64)
+);
+id!(
     /// Position in the events table.
     EventSeq(i64)
 );

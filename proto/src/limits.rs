@@ -35,6 +35,22 @@ pub const BACKOFF_MS: (i64, i64) = (5_000, 300_000);
 pub const TOOL_RETRY_SECS: u64 = 60;
 /// A message that nobody has taken for so long is stalled.
 pub const STALLED_MS: i64 = 15 * 60 * 1000;
+/// A question's text, and an answer's, in bytes: both of them fit one message.
+pub const QUESTION_BYTES: usize = 64 * 1024;
+pub const ANSWER_BYTES: usize = 256 * 1024;
+/// Options of one question, and bytes of one of them.
+pub const OPTIONS: usize = 32;
+pub const OPTION_BYTES: usize = 1024;
+/// Longest time that a question may be given.
+pub const QUESTION_TTL_SECS: u64 = 6 * 60 * 60;
+/// Longest wait of the tool `ask`.
+pub const ASK_WAIT_SECS: u32 = 900;
+/// Open questions of one agent.
+pub const QUESTIONS_OPEN: u32 = 50;
+/// Reminders of one agent that have neither fired nor been cancelled.
+pub const REMINDERS_PENDING: u32 = 50;
+/// Failed tries of a reminder before it waits for the operator.
+pub const REMINDER_ATTEMPTS: u32 = 5;
 /// Characters of an agent's status line.
 pub const STATUS_CHARS: usize = 200;
 /// Longest path of a Unix socket: `sun_path` holds 108 bytes with its NUL (unix(7)).

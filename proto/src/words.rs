@@ -1,8 +1,8 @@
 //! Enum ⇄ the snake_case words that are stored, printed and documented.
 
 use crate::v1::{
-    ApprovalState, FailureClass, HarnessState, MessageState, Misfire, Outcome, Overlap, Role,
-    ScheduleState, ToolGroup,
+    ApprovalState, FailureClass, HarnessState, MessageState, Misfire, Outcome, Overlap,
+    QuestionState, ReminderState, Role, ScheduleState, ToolGroup,
 };
 
 macro_rules! words {
@@ -51,6 +51,26 @@ words!(
         MessageState::Leased => "leased",
         MessageState::Acked => "acked",
         MessageState::Dead => "dead",
+    }
+);
+words!(
+    /// Word of a question's state.
+    question_state, parse_question_state, QuestionState {
+        QuestionState::Unspecified => "",
+        QuestionState::Open => "open",
+        QuestionState::Answered => "answered",
+        QuestionState::Expired => "expired",
+        QuestionState::Cancelled => "cancelled",
+    }
+);
+words!(
+    /// Word of a reminder's state.
+    reminder_state, parse_reminder_state, ReminderState {
+        ReminderState::Unspecified => "",
+        ReminderState::Pending => "pending",
+        ReminderState::Fired => "fired",
+        ReminderState::Failed => "failed",
+        ReminderState::Cancelled => "cancelled",
     }
 );
 words!(

@@ -89,6 +89,17 @@ kinds! {
     ScheduleCancelled = "schedule.cancelled", Semantic;
     ScheduleFired = "schedule.fired", Semantic;
     ScheduleSkipped = "schedule.skipped", Semantic;
+    QuestionAsked = "question.asked", Semantic;
+    QuestionAnswered = "question.answered", Semantic;
+    QuestionExpired = "question.expired", Semantic;
+    QuestionCancelled = "question.cancelled", Semantic;
+    ReminderSet = "reminder.set", Semantic;
+    ReminderFired = "reminder.fired", Semantic;
+    /// A try failed; `final` when it was the last one.
+    ReminderFailed = "reminder.failed", Semantic;
+    /// The operator put a failed one back.
+    ReminderRetried = "reminder.retried", Semantic;
+    ReminderCancelled = "reminder.cancelled", Semantic;
     /// Somebody who is no operator called on the operator socket: audit.
     OperatorRefused = "operator.refused", Semantic;
     /// A call was refused for lack of a right: audit.

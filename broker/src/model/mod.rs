@@ -6,6 +6,8 @@ pub mod approval;
 pub mod event;
 pub mod message;
 pub mod outcome;
+pub mod question;
+pub mod reminder;
 pub mod restart;
 pub mod retry;
 pub mod schedule;

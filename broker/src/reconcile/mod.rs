@@ -3,12 +3,15 @@
 //! They run on a period and on a nudge; a retry is the next run. `hive status` shows the last result
 //! of each.
 
+mod alarm;
 mod approvals;
 mod bell;
 mod containers;
+mod deadlines;
 mod driver;
 mod intents;
 mod leases;
+mod reminders;
 mod retention;
 mod schedules;
 mod stalled;
@@ -16,9 +19,11 @@ mod stalled;
 pub use approvals::Expiry;
 pub use bell::Bell;
 pub use containers::Containers;
+pub use deadlines::{DEADLINES, Deadlines};
 pub use driver::{Last, Reconcilers, Status};
 pub use intents::Intents;
 pub use leases::Leases;
+pub use reminders::{DueReminders, REMINDERS};
 pub use retention::Retention;
 pub use schedules::Firing;
 pub use stalled::Stalled;

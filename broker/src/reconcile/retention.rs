@@ -8,7 +8,7 @@ use hive_proto::ids::UnixMs;
 use super::{ReconcileError, Reconciler, Report};
 use crate::clock::Clock;
 use crate::model::event::{Keep, Kind};
-use crate::store::{Store, StoreError, Tx, events, messages, schedules, turns};
+use crate::store::{Store, StoreError, Tx, events, messages, reminders, schedules, turns};
 
 /// The reconciler.
 #[derive(Debug)]
@@ -150,6 +150,9 @@ impl Reconciler for Retention {
         let mail = self
             .drain(move |tx| messages::prune(tx, ago(MAIL_DAYS), BATCH))
             .await?;
+        let reminders = self
+            .drain(move |tx| reminders::prune(tx, ago(MAIL_DAYS), BATCH))
+            .await?;
         let turns = self
             .drain(move |tx| turns::prune(tx, ago(SEMANTIC_DAYS), BATCH))
             .await?;
@@ -163,6 +166,7 @@ impl Reconciler for Retention {
         let semantic = self.events(Keep::Semantic, ago(SEMANTIC_DAYS)).await?;
         Ok(Report::default()
             .count("messages deleted", mail)
+            .count("reminders deleted", reminders)
             .count("turns deleted", turns)
             .count("slots deleted", slots)
             .count("schedules deleted", ended)

@@ -14,10 +14,12 @@ use hive_proto::v1::{self, HarnessState};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
+use super::ask;
 use super::send::{self, outgoing};
 use super::status::status;
 use crate::hive::Hive;
 use crate::inbox::{Listing, Mailbox, Recipient, RecvArgs, Sender, Take};
+use crate::questions::Decider;
 use crate::sessions::{Beaten, Doing, Hello};
 use crate::settle::{Onward, Seen};
 use crate::turns::{EndTurn, Ending};
@@ -215,6 +217,55 @@ impl AgentService for AgentRpc {
         let set = self.hive.agents.set_status(self.agent, &text).await;
         set.map_err(status)?;
         Ok(Response::new(v1::SetStatusResponse {}))
+    }
+
+    async fn ask(
+        &self,
+        request: Request<v1::AskRequest>,
+    ) -> Result<Response<v1::AskResponse>, Status> {
+        let asked = ask::ask(&self.hive, self.agent, request.into_inner());
+        asked.await.map(Response::new)
+    }
+
+    async fn wait_answer(
+        &self,
+        request: Request<v1::WaitAnswerRequest>,
+    ) -> Result<Response<v1::WaitAnswerResponse>, Status> {
+        let waited = ask::wait(&self.hive, self.agent, request.into_inner());
+        waited.await.map(Response::new)
+    }
+
+    async fn answer_question(
+        &self,
+        request: Request<v1::AnswerQuestionRequest>,
+    ) -> Result<Response<v1::Question>, Status> {
+        let by = Decider::Agent(self.agent);
+        let answered = ask::answer(&self.hive, by, request.into_inner());
+        answered.await.map(Response::new)
+    }
+
+    async fn get_loose_ends(
+        &self,
+        request: Request<v1::GetLooseEndsRequest>,
+    ) -> Result<Response<v1::GetLooseEndsResponse>, Status> {
+        let ends = ask::loose_ends(&self.hive, self.agent, request.into_inner());
+        ends.await.map(Response::new)
+    }
+
+    async fn cancel_loose_end(
+        &self,
+        request: Request<v1::CancelLooseEndRequest>,
+    ) -> Result<Response<v1::CancelLooseEndResponse>, Status> {
+        let cancelled = ask::cancel_loose_end(&self.hive, self.agent, request.into_inner());
+        cancelled.await.map(Response::new)
+    }
+
+    async fn remind(
+        &self,
+        request: Request<v1::RemindRequest>,
+    ) -> Result<Response<v1::RemindResponse>, Status> {
+        let set = ask::remind(&self.hive, self.agent, request.into_inner());
+        set.await.map(Response::new)
     }
 }
 

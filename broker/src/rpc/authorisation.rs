@@ -62,6 +62,12 @@ pub const RULES: &[Rule] = &[
     agent("ListInbox", Reach::Own),
     agent("GetAgentMeta", Reach::Peers),
     agent("SetStatus", Reach::Own),
+    agent_tool("Ask", Reach::Peers, ToolGroup::Questions),
+    agent_tool("WaitAnswer", Reach::Own, ToolGroup::Questions),
+    agent_tool("AnswerQuestion", Reach::Own, ToolGroup::Questions),
+    agent_tool("GetLooseEnds", Reach::Own, ToolGroup::Questions),
+    agent_tool("CancelLooseEnd", Reach::Own, ToolGroup::Questions),
+    agent_tool("Remind", Reach::Own, ToolGroup::Reminders),
 
     manager("ListAgents"),
     manager_tool("RequestSchedulePrompt", ToolGroup::Scheduling),
@@ -102,6 +108,13 @@ pub const RULES: &[Rule] = &[
     operator("FireScheduleNow"),
     operator("ListSchedules"),
     operator("GetSchedule"),
+    operator("ListQuestions"),
+    operator("GetQuestion"),
+    operator("AnswerQuestion"),
+    operator("CancelQuestion"),
+    operator("ListReminders"),
+    operator("CancelReminder"),
+    operator("RetryReminder"),
 ];
 
 const fn agent(method: &'static str, reach: Reach) -> Rule {
@@ -111,6 +124,13 @@ const fn agent(method: &'static str, reach: Reach) -> Rule {
         who: Who::Agent,
         reach,
         group: None,
+    }
+}
+
+const fn agent_tool(method: &'static str, reach: Reach, group: ToolGroup) -> Rule {
+    Rule {
+        group: Some(group),
+        ..agent(method, reach)
     }
 }
 

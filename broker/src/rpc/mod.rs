@@ -7,6 +7,7 @@
 //! - [`OperatorRpc`]: `OperatorService` for people, one file a noun
 
 mod agent;
+mod ask;
 pub mod authorisation;
 mod connection;
 mod doors;

@@ -5,7 +5,7 @@ use tonic::Status;
 
 use super::status::status;
 use crate::hive::Hive;
-use crate::inbox::{Outgoing, Recipient, Sender, Sent};
+use crate::inbox::{Outgoing, Recipient, Sender};
 use crate::model::shown::State;
 use crate::refusals::Refuse as _;
 use crate::wire;
@@ -18,7 +18,7 @@ pub(super) async fn one(
 ) -> Result<v1::SendResponse, Status> {
     let (to, message) = parse(request);
     let sent = hive.inbox.send(from, &to, message).await.map_err(status)?;
-    Ok(wire::delivered(sent, |sent| state(hive, sent)))
+    Ok(wire::delivered(sent, |sent| state(hive, sent.to)))
 }
 
 /// Sends many; each stands or falls alone.
@@ -31,7 +31,7 @@ pub(super) async fn batch(
     let each = hive.inbox.send_batch(from, sends).await.map_err(status)?;
     let results = each.into_iter().map(|result| {
         let result = match result {
-            Ok(sent) => send_result::Result::Ok(wire::delivered(sent, |sent| state(hive, sent))),
+            Ok(sent) => send_result::Result::Ok(wire::delivered(sent, |sent| state(hive, sent.to))),
             Err(error) => send_result::Result::Error(error.refusal().detail()),
         };
         v1::SendResult {
@@ -57,8 +57,9 @@ fn parse(request: v1::SendRequest) -> (String, Outgoing) {
     (request.to, message)
 }
 
-fn state(hive: &Hive, sent: &Sent) -> String {
-    match sent.to {
+/// The recipient's shown state; empty for the operator.
+pub(super) fn state(hive: &Hive, recipient: Recipient) -> String {
+    match recipient {
         Recipient::Operator => String::new(),
         Recipient::Agent(id) => hive.agents.state(id).map_or_else(
             // It was made a moment ago, or is being removed.

@@ -26,6 +26,8 @@ pub mod events;
 pub mod intents;
 pub mod messages;
 pub mod purges;
+pub mod questions;
+pub mod reminders;
 pub mod roster;
 pub mod schedules;
 pub mod sessions;

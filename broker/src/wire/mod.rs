@@ -2,6 +2,7 @@
 
 mod agent;
 mod approvals;
+mod ask;
 mod mail;
 mod schedules;
 mod session;

@@ -11,7 +11,13 @@ use hived::events::{Events, Since};
 use hived::inbox::{
     Delivered, Inbox, InboxError, Limits, Mailbox, Outgoing, Received, RecvArgs, Sender, Sent, Take,
 };
-use hived::reconcile::{Expiry, Firing, Intents, Leases, Reconciler, Report, Retention, Stalled};
+use hived::loose_ends::LooseEnds;
+use hived::questions::{self, Questions};
+use hived::reconcile::{
+    Deadlines, DueReminders, Expiry, Firing, Intents, Leases, Reconciler, Report, Retention,
+    Stalled,
+};
+use hived::reminders::{self, Reminders};
 use hived::schedules::Schedules;
 use hived::sessions::{Doing, Hello, Opened, SessionError, Sessions};
 use hived::settle::{Onward, Seen};
@@ -43,6 +49,11 @@ pub(crate) struct Core {
     pub(crate) intents: Intents,
     pub(crate) expiry: Expiry,
     pub(crate) firing: Firing,
+    pub(crate) questions: Questions,
+    pub(crate) reminders: Reminders,
+    pub(crate) loose_ends: LooseEnds,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) due: DueReminders,
 }
 
 impl Core {
@@ -65,12 +76,32 @@ impl Core {
         let sessions = Sessions::new(store.clone(), clock.clone(), tasks.clone());
         let approvals = Approvals::new(store.clone());
         let schedules = Schedules::new(store.clone(), limits, 60, approvals.expiry_bell());
+        let questions = Questions::new(
+            store.clone(),
+            tasks.clone(),
+            questions::Limits {
+                mailbox_rows: limits.mailbox_rows,
+                ..questions::Limits::default()
+            },
+        );
+        let reminders = Reminders::new(
+            store.clone(),
+            reminders::Limits {
+                mailbox_rows: limits.mailbox_rows,
+                ..reminders::Limits::default()
+            },
+        );
         Self {
             intents: Intents::new(approvals.clone(), schedules.bell()),
             expiry: Expiry::new(approvals.clone(), clock.clone()),
             firing: Firing::new(schedules.clone(), clock.clone()),
             approvals,
             schedules,
+            deadlines: Deadlines::new(questions.clone(), clock.clone()),
+            due: DueReminders::new(reminders.clone(), clock.clone()),
+            loose_ends: LooseEnds::new(store.clone()),
+            questions,
+            reminders,
             inbox: Inbox::new(store.clone(), clock.clone(), tasks.clone(), limits),
             turns: Turns::new(store.clone(), sessions.clone()),
             events: Events::new(store.clone(), tasks.clone()),

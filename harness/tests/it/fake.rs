@@ -347,4 +347,40 @@ impl AgentService for Service {
     ) -> Result<Response<ListMessagesResponse>, Status> {
         Err(Status::unimplemented("not needed"))
     }
+
+    async fn ask(&self, _: Request<AskRequest>) -> Result<Response<AskResponse>, Status> {
+        Err(Status::unimplemented("not needed"))
+    }
+
+    async fn wait_answer(
+        &self,
+        _: Request<WaitAnswerRequest>,
+    ) -> Result<Response<WaitAnswerResponse>, Status> {
+        Err(Status::unimplemented("not needed"))
+    }
+
+    async fn answer_question(
+        &self,
+        _: Request<AnswerQuestionRequest>,
+    ) -> Result<Response<Question>, Status> {
+        Err(Status::unimplemented("not needed"))
+    }
+
+    async fn get_loose_ends(
+        &self,
+        _: Request<GetLooseEndsRequest>,
+    ) -> Result<Response<GetLooseEndsResponse>, Status> {
+        Err(Status::unimplemented("not needed"))
+    }
+
+    async fn cancel_loose_end(
+        &self,
+        _: Request<CancelLooseEndRequest>,
+    ) -> Result<Response<CancelLooseEndResponse>, Status> {
+        Err(Status::unimplemented("not needed"))
+    }
+
+    async fn remind(&self, _: Request<RemindRequest>) -> Result<Response<RemindResponse>, Status> {
+        Err(Status::unimplemented("not needed"))
+    }
 }

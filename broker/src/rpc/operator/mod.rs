@@ -5,6 +5,7 @@
 
 mod agents;
 mod approvals;
+mod ask;
 mod messages;
 mod schedules;
 mod service;

@@ -6,7 +6,7 @@ use hive_proto::v1::{self, AgentRef};
 use tonic::service::Routes;
 use tonic::{Request, Response};
 
-use super::{Reply, Stream, agents, approvals, messages, schedules, streams};
+use super::{Reply, Stream, agents, approvals, ask, messages, schedules, streams};
 use crate::hive::Hive;
 use crate::rpc::gate::{OperatorGate, Operators};
 use crate::rpc::guard::Guard;
@@ -217,5 +217,42 @@ impl OperatorService for OperatorRpc {
         request: Request<v1::GetScheduleRequest>,
     ) -> Reply<v1::ScheduleDetail> {
         shared::get(&self.hive, Actor::Operator, request.into_inner()).await
+    }
+
+    async fn list_questions(
+        &self,
+        request: Request<v1::ListQuestionsRequest>,
+    ) -> Reply<v1::ListQuestionsResponse> {
+        ask::list_questions(&self.hive, request.into_inner()).await
+    }
+
+    async fn get_question(&self, request: Request<v1::QuestionRef>) -> Reply<v1::Question> {
+        ask::get_question(&self.hive, request.into_inner()).await
+    }
+
+    async fn answer_question(
+        &self,
+        request: Request<v1::AnswerQuestionRequest>,
+    ) -> Reply<v1::Question> {
+        ask::answer_question(&self.hive, request.into_inner()).await
+    }
+
+    async fn cancel_question(&self, request: Request<v1::QuestionRef>) -> Reply<v1::Question> {
+        ask::cancel_question(&self.hive, request.into_inner()).await
+    }
+
+    async fn list_reminders(
+        &self,
+        request: Request<v1::ListRemindersRequest>,
+    ) -> Reply<v1::ListRemindersResponse> {
+        ask::list_reminders(&self.hive, request.into_inner()).await
+    }
+
+    async fn cancel_reminder(&self, request: Request<v1::ReminderRef>) -> Reply<v1::Reminder> {
+        ask::cancel_reminder(&self.hive, request.into_inner()).await
+    }
+
+    async fn retry_reminder(&self, request: Request<v1::ReminderRef>) -> Reply<v1::Reminder> {
+        ask::retry_reminder(&self.hive, request.into_inner()).await
     }
 }

@@ -13,6 +13,7 @@ pub use queries::{
     is_queued, replies, stalled, unread_counts,
 };
 pub use queue::{
-    Popped, fates_under, lease, leased_under, mark_rehanded, queued, queued_fates, unfinished,
+    Popped, fates_under, lease, lease_one, leased_under, mark_rehanded, queued, queued_fates,
+    unfinished,
 };
 pub use row::{Fate, MessageRow, NewMessage};

@@ -52,6 +52,20 @@ pub fn lease(
     Ok(Popped::Rows { rows, remaining })
 }
 
+/// Queued → leased under an open turn, out of its order: for a turn that waits for this very message.
+///
+/// # Errors
+/// `Conflict` when it is not queued.
+pub fn lease_one(
+    tx: &mut Tx<'_>,
+    row: &mut MessageRow,
+    agent: AgentId,
+    turn: TurnId,
+    epoch: Epoch,
+) -> Result<(), StoreError> {
+    take(tx, row, agent, turn, epoch)
+}
+
 /// Every row that is leased under a turn, oldest first, with its body.
 ///
 /// # Errors
