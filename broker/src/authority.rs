@@ -3,8 +3,9 @@
 use hive_proto::ids::AgentId;
 use hive_proto::v1::Role;
 
+use crate::model::rights::Tools;
 use crate::store::roster::{self, Life};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, rights};
 
 /// Looks agents up; cheap to clone.
 #[derive(Clone, Debug)]
@@ -13,9 +14,10 @@ pub struct Authority {
 }
 
 /// An agent as the table sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub role: Role,
+    pub tools: Tools,
 }
 
 // === impl Authority ===
@@ -31,12 +33,16 @@ impl Authority {
     /// # Errors
     /// The store's failure.
     pub async fn standing(&self, agent: AgentId) -> Result<Option<Standing>, StoreError> {
-        let member = self
-            .store
-            .read(move |conn| roster::member(conn, agent))
-            .await?;
-        Ok(member
-            .filter(|member| member.life == Life::Living)
-            .map(|member| Standing { role: member.role }))
+        let standing = self.store.read(move |conn| {
+            let member = roster::member(conn, agent)?;
+            let Some(member) = member.filter(|member| member.life == Life::Living) else {
+                return Ok(None);
+            };
+            Ok(Some(Standing {
+                role: member.role,
+                tools: rights::get(conn, agent)?.tools,
+            }))
+        });
+        standing.await
     }
 }

@@ -81,6 +81,10 @@ impl Refuse for InboxError {
             Self::MailboxFull { .. } => Reason::MailboxFull,
             Self::NoSuchMessage(_) => Reason::NotFound,
             Self::NotYours(_) => Reason::NotPermitted,
+            Self::NotAllowed { .. } => {
+                let hint = "the operator lists whom an agent may write to: `hive agent rights`";
+                return Refusal::new(Reason::NotPermitted, self.to_string()).with_hint(hint);
+            }
             Self::NotDead(_) | Self::NotOpen(_) => Reason::WrongState,
             Self::RecipientPurged(..) => {
                 return Refusal::new(Reason::WrongState, self.to_string())
@@ -201,9 +205,10 @@ impl Refuse for AgentsError {
             Self::Unknown(_) | Self::UnknownParent(_) | Self::Gone(_) => Reason::UnknownAgent,
             Self::AlreadyExists(_) => Reason::AlreadyExists,
             Self::Cycle { .. } => Reason::Cycle,
-            Self::UnknownEngine(_) | Self::TooLong { .. } | Self::BadScript(_) => {
-                Reason::InvalidArgument
-            }
+            Self::UnknownEngine(_)
+            | Self::TooLong { .. }
+            | Self::BadScript(_)
+            | Self::BadRecipient(_) => Reason::InvalidArgument,
             Self::Untrusted(_) => {
                 let hint = "use Docker, or set runtime.process.trusted = true in hive.toml";
                 return Refusal::new(Reason::NotPermitted, self.to_string()).with_hint(hint);

@@ -6,8 +6,9 @@ use hive_proto::ids::AgentId;
 use hive_proto::name::{self, NameError};
 use hive_proto::v1::Role;
 
+use crate::model::rights::{Above, Recipients, To};
 use crate::store::roster::{self, Life, Member};
-use crate::store::{Conn, Recipient, StoreError};
+use crate::store::{Conn, Recipient, StoreError, rights};
 
 /// Who sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,12 +136,20 @@ pub fn below(conn: &Conn, agent: AgentId) -> Result<Vec<AgentId>, StoreError> {
     Ok(found)
 }
 
-/// Whether an agent may write to another one by itself.
+/// Whether `agent` has `ancestor` above it, removed agents in between included: should one of those
+/// come back, there must be no circle.
 ///
 /// # Errors
 /// When the table cannot be read.
-pub fn may_send(_conn: &Conn, _from: AgentId, _to: AgentId) -> Result<bool, StoreError> {
-    // There is no allow-list of recipients yet.
+pub fn is_below(conn: &Conn, agent: AgentId, ancestor: AgentId) -> Result<bool, StoreError> {
+    let mut next = roster::member(conn, agent)?.and_then(|member| member.parent);
+    for _ in 0..DEPTH {
+        let Some(id) = next else { return Ok(false) };
+        if id == ancestor {
+            return Ok(true);
+        }
+        next = roster::member(conn, id)?.and_then(|member| member.parent);
+    }
     Ok(true)
 }
 
@@ -153,6 +162,29 @@ pub fn manages(conn: &Conn, agent: AgentId, below: AgentId) -> Result<bool, Stor
     Ok(line
         .iter()
         .any(|member| member.id == agent && member.role == Role::Manager))
+}
+
+/// Whether the agent `from` may write to `to`: by a message, a question, whatever reaches an inbox.
+/// Every way to write asks this, in the transaction that writes. A reply is a message like any other.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn may_write(conn: &Conn, from: AgentId, to: Recipient) -> Result<bool, StoreError> {
+    let rule = rights::get(conn, from)?.recipients;
+    if rule == Recipients::Anyone {
+        return Ok(true);
+    }
+    let line = above(conn, from)?;
+    let manager = line.iter().find(|member| member.role == Role::Manager);
+    let above = Above {
+        parent: line.first().map_or(To::Operator, |row| To::Agent(row.id)),
+        manager: manager.map(|member| member.id),
+    };
+    let to = match to {
+        Recipient::Operator => To::Operator,
+        Recipient::Agent(id) => To::Agent(id),
+    };
+    Ok(rule.admit(to, above))
 }
 
 fn manager(conn: &Conn, from: Sender) -> Result<Target, Unresolved> {

@@ -1,7 +1,7 @@
 //! The harness put together: `build` binds and opens, `run` begins to serve.
 
 use hive_proto::Refusal;
-use hive_proto::v1::{EngineConfig, Role};
+use hive_proto::v1::{EngineConfig, Role, ToolRule};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
@@ -129,6 +129,7 @@ impl App {
             system_prompt: String::new(),
             config: EngineConfig::default(),
             children: self.children.clone(),
+            tools: ToolRule::default(),
         }
     }
 

@@ -12,7 +12,7 @@ use hive::tools::ToolContext;
 use hive::turn::{Body, CurrentTurn, NextTurn, Wake, wake};
 use hive_proto::ids::{MessageId, TurnId};
 use hive_proto::script::Script;
-use hive_proto::v1::EngineConfig;
+use hive_proto::v1::{EngineConfig, ToolRule};
 use hived::gateway::scripted::{Scripted, serve_standalone};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -226,5 +226,6 @@ fn env(root: &Path) -> EngineEnv {
             ..EngineConfig::default()
         },
         children: hive::proc::Children::default(),
+        tools: ToolRule::default(),
     }
 }

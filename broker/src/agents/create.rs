@@ -5,12 +5,15 @@ use hive_proto::script::Script;
 use hive_proto::v1::Role;
 
 use super::error::AgentsError;
+use super::rights::{AskedRights, resolve};
 use super::service::Agents;
 use super::view::AgentView;
 use crate::model::agent::Held;
+use crate::model::rights::Rights;
 use crate::runtime::Trust;
 use crate::store::agents::{self as table, AgentRow, NewAgent};
-use crate::store::{Conn, StoreError, purges};
+use crate::store::{Conn, StoreError, purges, rights};
+use crate::topology;
 
 const SCRIPTED: &str = "scripted";
 const ENGINES: [&str; 2] = [SCRIPTED, "claude"];
@@ -18,8 +21,6 @@ const ENGINES: [&str; 2] = [SCRIPTED, "claude"];
 const TEXT_BYTES: usize = 1024 * 1024;
 /// Most of a model's or an image's name.
 const WORD_BYTES: usize = 256;
-/// No tree of agents is deeper; it ends a cycle that a damaged table might hold.
-const DEPTH: usize = 64;
 
 /// A new agent as it is asked for; empty texts mean hive.toml's defaults.
 #[derive(Clone, Debug)]
@@ -32,6 +33,7 @@ pub struct CreateAgent {
     pub image: String,
     pub role_prompt: String,
     pub script: String,
+    pub rights: AskedRights,
 }
 
 /// Whose child it becomes.
@@ -69,6 +71,15 @@ impl Agents {
                 Ok(parent) => parent,
                 Err(refusal) => return Ok(Err(refusal)),
             };
+            // One that comes back keeps what it was allowed.
+            let had = match &removed {
+                Some(old) => rights::get(conn, old.id)?,
+                None => Rights::default(),
+            };
+            let allowed = match resolve(conn, &new.rights, had)? {
+                Ok(allowed) => allowed,
+                Err(refusal) => return Ok(Err(refusal)),
+            };
             let row = NewAgent {
                 name: new.name,
                 role: new.role,
@@ -80,10 +91,12 @@ impl Agents {
                 script: new.script,
                 config_sha: String::new(),
             };
-            match removed {
-                Some(old) => table::revive(tx, old.id, &row).map(Ok),
-                None => table::insert(tx, &row).map(Ok),
-            }
+            let row = match removed {
+                Some(old) => table::revive(tx, old.id, &row)?,
+                None => table::insert(tx, &row)?,
+            };
+            rights::set(tx, row.id, &allowed)?;
+            Ok(Ok(row))
         });
         let row = recorded.await??;
         self.drive_from(&row, Held::Unseen);
@@ -148,7 +161,7 @@ fn parent(
         },
     };
     if let (Some(found), Some(removed)) = (&found, removed)
-        && is_below(conn, found, removed)?
+        && topology::is_below(conn, found.id, removed.id)?
     {
         return match new.parent {
             Parent::Default => Ok(Ok(None)),
@@ -168,17 +181,4 @@ fn only_manager(conn: &Conn) -> Result<Option<AgentRow>, StoreError> {
         .collect();
     let first = managers.pop();
     Ok(first.filter(|_| managers.is_empty()))
-}
-
-/// Whether `row` has `ancestor` above it, removed agents in between included.
-fn is_below(conn: &Conn, row: &AgentRow, ancestor: &AgentRow) -> Result<bool, StoreError> {
-    let mut at = row.parent;
-    for _ in 0..DEPTH {
-        let Some(id) = at else { return Ok(false) };
-        if id == ancestor.id {
-            return Ok(true);
-        }
-        at = table::get(conn, id)?.and_then(|row| row.parent);
-    }
-    Ok(true)
 }

@@ -19,8 +19,11 @@ pub enum AgentsError {
     PurgeStuck { name: String, why: String },
     #[error("there is no agent {0} to be the parent")]
     UnknownParent(String),
-    #[error("{parent} is below {name}, it cannot be its parent")]
+    #[error("{parent} is {name} or below it, it cannot be its parent")]
     Cycle { name: String, parent: String },
+    /// In a list of those that an agent may write to.
+    #[error("{0:?} cannot be listed: an agent's name, operator, <parent> or manager can")]
+    BadRecipient(String),
     #[error("{0:?} is not an engine: scripted or claude")]
     UnknownEngine(String),
     /// The process runtime is not trusted with an engine that a model drives.

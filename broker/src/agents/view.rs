@@ -8,16 +8,17 @@ use hive_proto::ids::{AgentId, TurnId, UnixMs};
 
 use super::error::AgentsError;
 use super::memory::Memory;
+use super::rights::{self, ShownRights};
 use super::service::{Agents, Inner};
 use super::{driver, spec};
 use crate::model::agent::Held;
 use crate::model::session::is_lost;
 use crate::model::shown::{Facts, Session, Shown, State};
 use crate::sessions::Live;
-use crate::store::StoreError;
 use crate::store::agents::{self as table, AgentRow};
 use crate::store::messages::{self, Unread};
 use crate::store::turns::{self, Totals, TurnRow};
+use crate::store::{Conn, StoreError};
 use crate::topology;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -28,6 +29,7 @@ pub struct AgentView {
     pub row: AgentRow,
     /// The parent's name, or `operator`.
     pub parent: String,
+    pub rights: ShownRights,
     pub shown: Shown,
     /// Since when it is shown so, as far as this broker knows.
     pub since: UnixMs,
@@ -57,6 +59,23 @@ struct Counts {
     unread: HashMap<AgentId, Unread>,
     totals: HashMap<AgentId, Totals>,
     open: HashMap<AgentId, TurnRow>,
+}
+
+/// What belongs to an agent beside its row.
+struct Place {
+    parent: String,
+    rights: ShownRights,
+}
+
+// === impl Place ===
+
+impl Place {
+    fn of(conn: &Conn, agent: AgentId) -> Result<Self, StoreError> {
+        Ok(Self {
+            parent: topology::parent(conn, agent)?.name,
+            rights: rights::shown(conn, agent)?,
+        })
+    }
 }
 
 // === impl Agents ===
@@ -138,7 +157,7 @@ impl Agents {
 
     async fn views<F>(&self, rows: F) -> Result<Vec<AgentView>, AgentsError>
     where
-        F: Fn(&crate::store::Conn) -> Result<Vec<AgentRow>, StoreError> + Send + 'static,
+        F: Fn(&Conn) -> Result<Vec<AgentRow>, StoreError> + Send + 'static,
     {
         let inner = &self.0;
         let now = inner.clock.now();
@@ -148,7 +167,7 @@ impl Agents {
             .read(move |conn| {
                 let rows = rows(conn)?
                     .into_iter()
-                    .map(|row| Ok((topology::parent(conn, row.id)?.name, row)))
+                    .map(|row| Ok((Place::of(conn, row.id)?, row)))
                     .collect::<Result<Vec<_>, StoreError>>()?;
                 let counts = Counts {
                     unread: messages::unread_counts(conn)?,
@@ -161,9 +180,9 @@ impl Agents {
         let mut live = inner.sessions.all_live();
         Ok(rows
             .into_iter()
-            .map(|(parent, row)| {
+            .map(|(place, row)| {
                 let live = live.remove(&row.id);
-                inner.view(row, parent, live.as_ref(), &counts)
+                inner.view(row, place, live.as_ref(), &counts)
             })
             .collect())
     }
@@ -172,13 +191,7 @@ impl Agents {
 // === impl Inner ===
 
 impl Inner {
-    fn view(
-        &self,
-        row: AgentRow,
-        parent: String,
-        live: Option<&Live>,
-        counts: &Counts,
-    ) -> AgentView {
+    fn view(&self, row: AgentRow, place: Place, live: Option<&Live>, counts: &Counts) -> AgentView {
         let id = row.id;
         let open = counts.open.get(&id);
         let unread = counts.unread.get(&id).copied().unwrap_or_default();
@@ -201,12 +214,13 @@ impl Inner {
         drop(memory);
         let old_level = live.is_some_and(|live| live.level < LEVEL);
         let drifted = !spec_hash.is_empty() && {
-            let spec = spec::build(&self.settings, &row, &parent);
+            let spec = spec::build(&self.settings, &row, &place.parent);
             self.runtime.spec_hash(&spec) != spec_hash
         };
         AgentView {
             image: spec::image(&self.settings, &row),
-            parent,
+            parent: place.parent,
+            rights: place.rights,
             shown,
             since,
             runtime: self.runtime.name(),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hive_proto::ids::AgentId;
+use hive_proto::v1::Reason;
 use hive_proto::{Refusal, reason};
 use serde_json::{Value, json};
 use tracing::warn;
@@ -38,7 +39,7 @@ pub enum Caller {
     Operator,
 }
 
-/// What tells one refusal of a caller from another.
+/// What tells one refusal of a caller from another: method, reason, sentence.
 type Refused = (String, &'static str, String);
 
 /// Characters of a refusal's sentence that are kept.
@@ -72,22 +73,25 @@ impl Audit {
         self.write(Kind::OperatorRefused, About::default(), data);
     }
 
-    /// A call was refused for lack of a right. `target`: whom it was about, if it named anybody.
-    pub fn call_refused(&self, caller: Caller, method: &str, target: &str, refusal: &Refusal) {
+    /// A call, or a part of one, was refused: written down if it was for lack of a right.
+    pub fn call_refused(&self, caller: Caller, method: &str, refusal: &Refusal) {
+        if !is_denial(refusal.reason) {
+            return;
+        }
         let word = reason::word(refusal.reason);
-        let what = (method.to_owned(), word, target.to_owned());
+        let why: String = refusal.message.chars().take(WHY_CHARS).collect();
+        let what = (method.to_owned(), word, why.clone());
         let now = self.clock.monotonic();
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let due = calls.take(caller, what, now);
         drop(calls);
         let Some(left_out) = due else { return };
-        let why: String = refusal.message.chars().take(WHY_CHARS).collect();
         let (by, about) = match caller {
             Caller::Agent(id) => ("agent", About::agent(id)),
             Caller::Operator => ("operator", About::default()),
         };
         warn!(caller = ?caller, method, reason = word, "a call was refused");
-        let data = json!({"by": by, "method": method, "target": target, "reason": word, "why": why,
+        let data = json!({"by": by, "method": method, "reason": word, "why": why,
             "left_out": left_out});
         self.write(Kind::CallRefused, about, data);
     }
@@ -113,4 +117,11 @@ impl Audit {
         }
         due
     }
+}
+
+fn is_denial(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::NotPermitted | Reason::WrongRole | Reason::NotInSubtree
+    )
 }

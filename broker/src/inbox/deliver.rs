@@ -179,6 +179,7 @@ fn put(
         Earlier::Same(id) => (id, Novelty::Duplicate),
         Earlier::Other(id) => return Err(InboxError::KeyConflict(id)),
         Earlier::None => {
+            allow(tx, from, &target)?;
             admit(tx, limits, &target)?;
             let new = NewMessage {
                 from: &from.name,
@@ -197,6 +198,19 @@ fn put(
         to: target.recipient,
         to_name: target.name,
     })
+}
+
+/// Only an agent's messages have a sender's id: a wake goes to its own inbox, which is open to it.
+fn allow(tx: &Tx<'_>, from: &Origin, target: &Target) -> Result<(), InboxError> {
+    match from.id {
+        Some(id) if !topology::may_write(tx.conn(), id, target.recipient)? => {
+            Err(InboxError::NotAllowed {
+                from: from.name.clone(),
+                to: target.name.clone(),
+            })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn admit(tx: &Tx<'_>, limits: Limits, target: &Target) -> Result<(), InboxError> {

@@ -25,6 +25,9 @@ pub enum InboxError {
     KeyConflict(MessageId),
     #[error("the mailbox of {to} holds {rows} messages")]
     MailboxFull { to: String, rows: u32 },
+    /// The recipient is not among those that the operator lists for the sender.
+    #[error("{from} may not write to {to}")]
+    NotAllowed { from: String, to: String },
     #[error("message {0} does not exist")]
     NoSuchMessage(MessageId),
     #[error("message {0} is neither to nor from this agent")]

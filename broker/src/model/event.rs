@@ -72,6 +72,10 @@ kinds! {
     /// Nothing that a purged agent had is left.
     AgentPurged = "agent.purged", Semantic;
     AgentPurgeFailed = "agent.purge_failed", Semantic;
+    /// Another parent.
+    AgentMoved = "agent.moved", Semantic;
+    /// Whom it may write to, which tools it has.
+    AgentRights = "agent.rights", Semantic;
     /// The shown state has changed.
     AgentState = "agent.state", Stream;
     /// The gateway answered a model call.

@@ -10,6 +10,7 @@ pub mod question;
 pub mod reminder;
 pub mod restart;
 pub mod retry;
+pub mod rights;
 pub mod schedule;
 pub mod session;
 pub mod shown;

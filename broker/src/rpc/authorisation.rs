@@ -6,8 +6,10 @@
 //! handler checks: that a [`Reach::Subtree`] names an agent of the caller's subtree
 //! (`topology::is_in_subtree`), that a message goes to a recipient whom the agent may write to.
 
-use hive_proto::Refusal;
 use hive_proto::v1::{Reason, Role, ToolGroup};
+use hive_proto::{Refusal, words};
+
+use crate::model::rights::Tools;
 
 /// Who may call a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,6 +90,8 @@ pub const RULES: &[Rule] = &[
     operator("ResumeAgent"),
     operator("CancelTurn"),
     operator("RemoveAgent"),
+    operator("MoveAgent"),
+    operator("SetAgentRights"),
     operator("Logs"),
     operator("Send"),
     operator("SendBatch"),
@@ -199,19 +203,20 @@ impl Rule {
             Reach::Hive => "the hive",
         };
         let tools = self.group.map_or(String::new(), |group| {
-            format!("{} ", hive_proto::words::tool_group(group))
+            format!("{} ", words::tool_group(group))
         });
         format!("| `{}` | {who} | {reach} | {tools}|", self.name())
     }
 
-    /// Whether an agent of this role may call it on its own socket.
+    /// Whether an agent of this role, with these tools, may call it on its own socket.
     ///
     /// # Errors
     /// Why it may not.
-    pub(super) fn admit_agent(&self, role: Role) -> Result<(), Refusal> {
+    pub(super) fn admit_agent(&self, role: Role, tools: &Tools) -> Result<(), Refusal> {
         let name = self.name();
         match (self.who, role) {
-            (Who::Agent, _) | (Who::Manager, Role::Manager) => Ok(()),
+            (Who::Agent, _) | (Who::Manager, Role::Manager) if tools.admit(self.group) => Ok(()),
+            (Who::Agent, _) | (Who::Manager, Role::Manager) => Err(without(&name, self.group)),
             (Who::Manager, Role::Agent | Role::Unspecified) => Err(Refusal::new(
                 Reason::WrongRole,
                 format!("{name} is a manager's call, and this agent is no manager"),
@@ -242,6 +247,15 @@ pub(super) fn unruled(path: &str) -> Refusal {
     Refusal::new(Reason::NotPermitted, format!("this hived has no {name}"))
 }
 
+fn without(name: &str, group: Option<ToolGroup>) -> Refusal {
+    let group = group.map_or("", words::tool_group);
+    Refusal::new(
+        Reason::NotPermitted,
+        format!("{name} is of the tools `{group}`, which this agent does not have"),
+    )
+    .with_hint("the operator gives an agent its tools: `hive agent rights`")
+}
+
 fn operators_only(name: &str) -> Refusal {
     Refusal::new(
         Reason::NotPermitted,
@@ -258,6 +272,7 @@ mod tests {
     use hive_proto::v1::{Reason, Role};
 
     use super::{RULES, Reach, Who, rule};
+    use crate::model::rights::Tools;
 
     #[test]
     fn every_method_has_one_row_and_every_row_a_method() {
@@ -294,7 +309,8 @@ mod tests {
     fn no_agent_is_admitted_to_an_operators_call_whatever_its_role() {
         for rule in RULES {
             for role in [Role::Unspecified, Role::Agent, Role::Manager] {
-                let refused = rule.admit_agent(role).map_err(|refusal| refusal.reason);
+                let refused = rule.admit_agent(role, &Tools::All);
+                let refused = refused.map_err(|refusal| refusal.reason);
                 let expected = match (rule.who, role) {
                     (Who::Agent, _) | (Who::Manager, Role::Manager) => Ok(()),
                     (Who::Manager, _) => Err(Reason::WrongRole),
@@ -308,6 +324,20 @@ mod tests {
                 Who::Agent | Who::Manager => Err(Reason::NotPermitted),
             };
             assert_eq!(refused, expected, "{} by the operator", rule.name());
+        }
+    }
+
+    #[test]
+    fn a_group_that_an_agent_does_not_have_is_refused_whatever_its_role() {
+        let none = Tools::Only(std::collections::BTreeSet::new());
+        for rule in RULES.iter().filter(|rule| rule.who != Who::Operator) {
+            let refused = rule.admit_agent(Role::Manager, &none);
+            let refused = refused.map_err(|refusal| refusal.reason);
+            let expected = match rule.group {
+                None => Ok(()),
+                Some(_) => Err(Reason::NotPermitted),
+            };
+            assert_eq!(refused, expected, "{}", rule.name());
         }
     }
 

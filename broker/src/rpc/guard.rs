@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 
 use hive_proto::Refusal;
 use hive_proto::ids::AgentId;
-use hive_proto::v1::Reason;
 use http::{Request, Response};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
@@ -109,13 +108,12 @@ impl Guard {
     }
 
     fn note(&self, path: &str, refusal: &Refusal) {
-        let caller = match (&self.door, refusal.reason) {
-            (_, reason) if !is_denial(reason) => return,
-            (Door::Agent { id, .. }, _) => Caller::Agent(*id),
-            (Door::Operator(_), _) => Caller::Operator,
+        let caller = match &self.door {
+            Door::Agent { id, .. } => Caller::Agent(*id),
+            Door::Operator(_) => Caller::Operator,
         };
         let method = authorisation::rule(path).map_or_else(|| "unknown".to_owned(), Rule::name);
-        self.audit.call_refused(caller, &method, "", refusal);
+        self.audit.call_refused(caller, &method, refusal);
     }
 }
 
@@ -172,7 +170,8 @@ async fn admit_agent(rule: &Rule, id: AgentId, authority: &Authority) -> Result<
         return Ok(());
     }
     let standing = authority.standing(id).await.map_err(|e| e.refusal())?;
-    rule.admit_agent(standing.ok_or_else(gone)?.role)
+    let standing = standing.ok_or_else(gone)?;
+    rule.admit_agent(standing.role, &standing.tools)
 }
 
 /// The row of a path; `None` for a path that is not of hive, which no route answers.
@@ -181,13 +180,6 @@ fn ruled(path: &str) -> Result<Option<&'static Rule>, Refusal> {
         None if path.starts_with(PACKAGE) => Err(authorisation::unruled(path)),
         found => Ok(found),
     }
-}
-
-fn is_denial(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::NotPermitted | Reason::WrongRole | Reason::NotInSubtree
-    )
 }
 
 fn is_stranger(door: &Door, peer: Option<&UdsConnectInfo>) -> bool {

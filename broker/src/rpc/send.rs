@@ -4,8 +4,9 @@ use hive_proto::v1::{self, send_result};
 use tonic::Status;
 
 use super::status::status;
+use crate::audit::Caller;
 use crate::hive::Hive;
-use crate::inbox::{Outgoing, Recipient, Sender};
+use crate::inbox::{Delivered, InboxError, Outgoing, Recipient, Sender};
 use crate::model::shown::State;
 use crate::refusals::Refuse as _;
 use crate::wire;
@@ -18,6 +19,7 @@ pub(super) async fn one(
 ) -> Result<v1::SendResponse, Status> {
     let (to, message) = parse(request);
     let sent = hive.inbox.send(from, &to, message).await.map_err(status)?;
+    note_parts(hive, from, "AgentService/Send", &sent);
     Ok(wire::delivered(sent, |sent| state(hive, sent.to)))
 }
 
@@ -29,7 +31,12 @@ pub(super) async fn batch(
 ) -> Result<v1::SendBatchResponse, Status> {
     let sends = request.sends.into_iter().map(parse).collect();
     let each = hive.inbox.send_batch(from, sends).await.map_err(status)?;
+    const METHOD: &str = "AgentService/SendBatch";
     let results = each.into_iter().map(|result| {
+        match &result {
+            Ok(sent) => note_parts(hive, from, METHOD, sent),
+            Err(error) => note(hive, from, METHOD, error),
+        }
         let result = match result {
             Ok(sent) => send_result::Result::Ok(wire::delivered(sent, |sent| state(hive, sent.to))),
             Err(error) => send_result::Result::Error(error.refusal().detail()),
@@ -41,6 +48,22 @@ pub(super) async fn batch(
     Ok(v1::SendBatchResponse {
         results: results.collect(),
     })
+}
+
+/// Audits what was refused to an agent inside an answer: the guard sees whole answers only.
+fn note(hive: &Hive, from: Sender, method: &str, error: &InboxError) {
+    if let Sender::Agent(id) = from {
+        let refusal = error.refusal();
+        hive.audit.call_refused(Caller::Agent(id), method, &refusal);
+    }
+}
+
+fn note_parts(hive: &Hive, from: Sender, method: &str, sent: &Delivered) {
+    if let Delivered::All(each) = sent {
+        for error in each.iter().filter_map(|(_, result)| result.as_ref().err()) {
+            note(hive, from, method, error);
+        }
+    }
 }
 
 /// A message to be sent; an empty key is none.

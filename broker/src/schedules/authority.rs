@@ -6,7 +6,7 @@ use super::error::ScheduleError;
 use crate::model::schedule::State;
 use crate::store::roster::{self, Life, Member};
 use crate::store::schedules::{self as table, Owner, ScheduleRow};
-use crate::store::{Conn, StoreError};
+use crate::store::{Conn, Recipient, StoreError};
 use crate::topology;
 
 /// Who acts: from the socket that took the call.
@@ -88,7 +88,7 @@ fn reaches(conn: &Conn, agent: AgentId, target: &Member) -> Result<bool, StoreEr
     if topology::is_in_subtree(conn, agent, target.id)? {
         return Ok(true);
     }
-    topology::may_send(conn, agent, target.id)
+    topology::may_write(conn, agent, Recipient::Agent(target.id))
 }
 
 /// The agent that acts, while it is there.

@@ -22,6 +22,8 @@ pub enum Directive {
     Resume,
     /// The session is another's now.
     Fenced,
+    /// What the opening answered has changed: open again, as the same instance.
+    Renew,
 }
 
 /// The reading end; dropping it is how the broker learns that the harness is away.

@@ -9,11 +9,12 @@ use hive_proto::v1::HarnessState;
 use super::error::SessionError;
 use super::live::{Entry, Map};
 use crate::model::outcome::Loss;
+use crate::model::rights::Tools;
 use crate::model::session::{self, Admission};
 use crate::settle;
 use crate::store::agents::{self, AgentRow};
 use crate::store::sessions::{self, Fence, SessionRow};
-use crate::store::{StoreError, Tx, turns};
+use crate::store::{StoreError, Tx, rights, turns};
 use crate::topology;
 
 /// How a harness introduces itself.
@@ -33,6 +34,7 @@ pub struct Opened {
     pub agent: AgentRow,
     /// The parent's name, or `operator`.
     pub parent: String,
+    pub tools: Tools,
 }
 
 /// Whether the session is a new one.
@@ -96,6 +98,7 @@ pub(super) fn open(
         epoch,
         opening,
         parent: topology::parent(tx.conn(), agent)?.name,
+        tools: rights::get(tx.conn(), agent)?.tools,
         agent: row,
     }))
 }

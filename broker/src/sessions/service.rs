@@ -221,6 +221,23 @@ impl Sessions {
         }
     }
 
+    /// Has a connected harness open its session again, because what the opening answers has changed.
+    /// One that is away opens it again anyway; one that does not read what it is told is cut off, so
+    /// that it does too.
+    pub fn renew(&self, agent: AgentId) {
+        let mut map = self.map.lock();
+        let Some(entry) = map.get_mut(&agent) else {
+            return;
+        };
+        let told = entry
+            .attached
+            .as_ref()
+            .is_none_or(|attached| attached.directives.try_send(Directive::Renew).is_ok());
+        if !told {
+            entry.attached = None;
+        }
+    }
+
     /// Takes the session from a harness that is gone, and settles what it held.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ pub mod messages;
 pub mod purges;
 pub mod questions;
 pub mod reminders;
+pub mod rights;
 pub mod roster;
 pub mod schedules;
 pub mod sessions;

@@ -4,9 +4,12 @@ use hive_proto::ids::AgentId;
 use hive_proto::name::AgentName;
 use hive_proto::v1::Role;
 use hive_proto::words;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::json;
 
-use super::StoreError;
+use super::events::{self, About};
+use super::{StoreError, Tx};
+use crate::model::event::Kind;
 
 /// An agent's place in the hive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +75,37 @@ pub fn living(conn: &Connection) -> Result<Vec<Member>, StoreError> {
     let mut statement = conn.prepare_cached(&sql)?;
     let rows = statement.query_map([], read)?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Gives an agent another parent, `None` for a root; `from` is the one that it has.
+///
+/// # Errors
+/// `Conflict` when it is removed, or has another parent by now.
+pub fn set_parent(
+    tx: &mut Tx<'_>,
+    id: AgentId,
+    from: Option<AgentId>,
+    to: Option<AgentId>,
+) -> Result<(), StoreError> {
+    let changed = tx
+        .conn()
+        .prepare_cached(
+            "UPDATE agents SET parent_id = ?3
+             WHERE id = ?1 AND parent_id IS ?2 AND removed_at IS NULL",
+        )?
+        .execute(params![id.0, from.map(|id| id.0), to.map(|id| id.0)])?;
+    if changed != 1 {
+        return Err(StoreError::Conflict {
+            what: format!("agent {id}"),
+            expected: "living, with the parent that it had",
+        });
+    }
+    let name = |id: Option<AgentId>| -> Result<String, StoreError> {
+        let member = id.map(|id| member(tx.conn(), id)).transpose()?.flatten();
+        Ok(member.map_or_else(|| "operator".to_owned(), |member| member.name))
+    };
+    let data = json!({"from": name(from)?, "to": name(to)?});
+    events::append(tx, Kind::AgentMoved, About::agent(id), &data)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Member> {

@@ -44,6 +44,7 @@ impl From<AgentView> for v1::Agent {
             version: view.version,
             created_at_ms: row.created_at.0,
             runtime_id: view.runtime_id,
+            rights: Some(view.rights.into()),
         }
     }
 }

@@ -4,6 +4,7 @@ mod agent;
 mod approvals;
 mod ask;
 mod mail;
+pub mod rights;
 mod schedules;
 mod session;
 

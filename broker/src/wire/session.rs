@@ -26,6 +26,7 @@ pub fn opened(config: &Config, opened: Opened) -> OpenSessionResponse {
         beat_interval_ms: BEAT_MS,
         engine: Some(engine),
         paused: opened.agent.paused,
+        tools: Some(super::rights::tools(&opened.tools)),
     }
 }
 
@@ -54,6 +55,7 @@ impl From<Directive> for v1::Directive {
             Directive::Pause => (DirectiveKind::Pause, 0),
             Directive::Resume => (DirectiveKind::Resume, 0),
             Directive::Fenced => (DirectiveKind::Fenced, 0),
+            Directive::Renew => (DirectiveKind::Renew, 0),
         };
         Self {
             kind: kind.into(),

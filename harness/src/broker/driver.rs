@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hive_proto::v1::{
-    AttendRequest, BeatRequest, Directive, DirectiveKind, OpenSessionRequest, Reason,
+    AttendRequest, BeatRequest, Directive, DirectiveKind, OpenSessionRequest, OpenSessionResponse,
+    Reason,
 };
 use hive_proto::{LEVEL, Refusal, VERSION};
 use tokio::sync::watch;
@@ -21,7 +22,7 @@ use tracing::{info, warn};
 
 use super::backoff::Backoff;
 use super::calls::{may_pass, once, refusal};
-use super::session::{Link, Opened, Says, Session};
+use super::session::{Link, Opened, Says, Session, all_tools};
 
 /// How long another instance may hold the agent before this one gives up. Longer than the 60 s after
 /// which the broker counts a silent session as lost.
@@ -82,27 +83,14 @@ impl SessionDriver {
 
     /// One life of the stream. `Ok` when it was attached and broke.
     async fn open_and_hold(&mut self, backoff: &mut Backoff) -> Result<(), Refusal> {
-        let calls = self.session.calls.clone();
-        let request = OpenSessionRequest {
-            instance: self.instance.clone(),
-            version: VERSION.to_owned(),
-            level: LEVEL,
-        };
-        let answer = calls.open(request).await?;
+        let answer = self.open().await?;
         let epoch = answer.epoch;
-        let mut agent = calls.client().agent();
+        let mut agent = self.session.calls.client().agent();
         let opening = agent.attend(AttendRequest { epoch });
         let mut stream = once(ATTEND_DEADLINE, opening).await?;
         let beat = Duration::from_millis(u64::from(answer.beat_interval_ms).max(100));
         self.session.paused.send_replace(answer.paused);
-        let opened = Arc::new(Opened {
-            epoch,
-            role: answer.role(),
-            name: answer.name,
-            parent: answer.parent,
-            engine: answer.engine.unwrap_or_default(),
-            open_turn: answer.open_turn,
-        });
+        let opened = Arc::new(opened(answer));
         match tokio::time::timeout(ATTEND_DEADLINE, stream.message()).await {
             Ok(Ok(Some(first))) => self.attached(&first, opened)?,
             Ok(Err(status)) => return Err(refusal(&status)),
@@ -119,15 +107,37 @@ impl SessionDriver {
             return Err(fenced());
         }
         info!(agent.name = %opened.name, session.epoch = opened.epoch, "attached to the broker");
-        self.session.link.send_if_modified(|link| match link {
-            Link::Ended(_) => false,
-            Link::Away | Link::Attached(_) => {
-                *link = Link::Attached(opened);
-                true
-            }
-        });
+        self.session.attach(opened);
         self.obey(first);
         Ok(())
+    }
+
+    async fn open(&self) -> Result<OpenSessionResponse, Refusal> {
+        let request = OpenSessionRequest {
+            instance: self.instance.clone(),
+            version: VERSION.to_owned(),
+            level: LEVEL,
+        };
+        self.session.calls.open(request).await
+    }
+
+    /// Opens the session again below the stream that is held, because what the opening answers has
+    /// changed. False when the stream is not this session's any more.
+    async fn renew(&self, epoch: u64) -> Result<bool, Refusal> {
+        let answer = match self.open().await {
+            Ok(answer) => answer,
+            Err(why) if may_pass(why.reason) => return Ok(false),
+            Err(why) => return Err(why),
+        };
+        if answer.epoch != epoch {
+            return Ok(false);
+        }
+        info!("the broker has renewed the session");
+        self.session.attach(Arc::new(Opened {
+            renewed: true,
+            ..opened(answer)
+        }));
+        Ok(true)
     }
 
     async fn hold(
@@ -143,6 +153,11 @@ impl SessionDriver {
                 directive = stream.message() => match directive {
                     Ok(Some(directive)) if directive.kind() == DirectiveKind::Fenced => {
                         return Err(fenced());
+                    }
+                    Ok(Some(directive)) if directive.kind() == DirectiveKind::Renew => {
+                        if !self.renew(epoch).await? {
+                            return Ok(());
+                        }
                     }
                     Ok(Some(directive)) => self.obey(&directive),
                     Ok(None) => return Ok(()),
@@ -182,8 +197,11 @@ impl SessionDriver {
                 // The runner is gone only when the process ends.
                 _ = self.session.cancels.send(directive.turn_id);
             }
-            // Fenced is handled where the stream is read; unknown kinds come from a newer broker.
-            DirectiveKind::Attached | DirectiveKind::Fenced | DirectiveKind::Unspecified => {}
+            // Some are handled where the stream is read; unknown kinds come from a newer broker.
+            DirectiveKind::Attached
+            | DirectiveKind::Fenced
+            | DirectiveKind::Renew
+            | DirectiveKind::Unspecified => {}
         }
     }
 
@@ -200,6 +218,19 @@ impl SessionDriver {
             warn!("{why}; connecting again");
             self.session.link.send_replace(Link::Away);
         }
+    }
+}
+
+fn opened(answer: OpenSessionResponse) -> Opened {
+    Opened {
+        epoch: answer.epoch,
+        role: answer.role(),
+        name: answer.name,
+        parent: answer.parent,
+        engine: answer.engine.unwrap_or_default(),
+        tools: answer.tools.unwrap_or_else(all_tools),
+        open_turn: answer.open_turn,
+        renewed: false,
     }
 }
 

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use hive_proto::Refusal;
-use hive_proto::v1::{EngineConfig, HarnessState, Role};
+use hive_proto::ids::TurnId;
+use hive_proto::v1::{EngineConfig, HarnessState, Role, ToolRule};
 use tokio::sync::{mpsc, watch};
 
 use super::calls::AgentCalls;
@@ -18,8 +19,12 @@ pub struct Opened {
     pub role: Role,
     pub parent: String,
     pub engine: EngineConfig,
+    /// Which groups of tools the agent has.
+    pub tools: ToolRule,
     /// Turn that the broker holds open under this epoch; 0 for none.
     pub open_turn: i64,
+    /// The stream from before goes on: a turn may have begun while this was on its way.
+    pub renewed: bool,
 }
 
 /// The connection as the runner sees it.
@@ -29,6 +34,13 @@ pub enum Link {
     /// The same `Arc` as long as the stream lives.
     Attached(Arc<Opened>),
     Ended(Refusal),
+}
+
+/// What decides which tools the agent has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    pub role: Role,
+    pub tools: ToolRule,
 }
 
 /// What a beat says.
@@ -47,11 +59,26 @@ pub struct Session {
     pub(super) link: watch::Sender<Link>,
     pub(super) paused: watch::Sender<bool>,
     says: watch::Sender<Says>,
+    /// As the broker said last; it outlives the connection.
+    given: watch::Sender<Given>,
     pub(super) cancels: mpsc::UnboundedSender<i64>,
 }
 
 /// Turns that the broker wants cancelled.
 pub type Cancels = mpsc::UnboundedReceiver<i64>;
+
+// === impl Opened ===
+
+impl Opened {
+    /// Whether the broker says that this turn, which runs here, is not open any more.
+    #[must_use]
+    pub fn gave_up(&self, turn: TurnId) -> bool {
+        match self.open_turn {
+            0 => !self.renewed,
+            open => open != turn.0,
+        }
+    }
+}
 
 // === impl Session ===
 
@@ -70,6 +97,10 @@ impl Session {
             link: watch::Sender::new(Link::Away),
             paused: watch::Sender::new(false),
             says: watch::Sender::new(says),
+            given: watch::Sender::new(Given {
+                role: Role::Agent,
+                tools: all_tools(),
+            }),
             cancels,
         };
         let driver = SessionDriver::new(session.clone(), session.says.subscribe());
@@ -90,6 +121,27 @@ impl Session {
     #[must_use]
     pub fn paused(&self) -> watch::Receiver<bool> {
         self.paused.subscribe()
+    }
+
+    /// What decides which tools the agent has, as the broker said last.
+    #[must_use]
+    pub fn given(&self) -> Given {
+        self.given.borrow().clone()
+    }
+
+    /// Takes what the broker said at an opening.
+    pub(super) fn attach(&self, opened: Arc<Opened>) {
+        self.given.send_replace(Given {
+            role: opened.role,
+            tools: opened.tools.clone(),
+        });
+        self.link.send_if_modified(|link| match link {
+            Link::Ended(_) => false,
+            Link::Away | Link::Attached(_) => {
+                *link = Link::Attached(opened);
+                true
+            }
+        });
     }
 
     /// The epoch of the session, if it is attached now.
@@ -123,5 +175,13 @@ impl Session {
 
     pub(super) fn ended(&self) -> bool {
         matches!(*self.link.borrow(), Link::Ended(_))
+    }
+}
+
+/// What a broker means that says nothing of tools.
+pub(super) fn all_tools() -> ToolRule {
+    ToolRule {
+        all: true,
+        only: Vec::new(),
     }
 }

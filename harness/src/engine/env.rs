@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hive_proto::v1::EngineConfig;
+use hive_proto::v1::{EngineConfig, ToolRule};
 
 use crate::proc::Children;
 
@@ -28,6 +28,9 @@ pub struct EngineEnv {
     /// hive's system prompt with the agent's role, rendered.
     pub system_prompt: String,
     pub config: EngineConfig,
+    /// Which groups of tools the agent has: an engine that lists them once begins anew when this
+    /// changes.
+    pub tools: ToolRule,
     /// Starts its processes.
     pub children: Children,
 }

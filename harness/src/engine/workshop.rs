@@ -54,6 +54,7 @@ impl Workshop {
         EngineEnv {
             system_prompt: render(&identity, &config.role_prompt),
             config,
+            tools: opened.tools.clone(),
             ..self.env.clone()
         }
     }

@@ -45,6 +45,21 @@ pub(super) struct Handler {
 // === impl Place ===
 
 impl Place {
+    /// The tools that the agent has now. A harness that does not answer the bridge leaves them all
+    /// in the list: it is asked again at each call.
+    pub(super) async fn offered(&self) -> Vec<tools::Tool> {
+        match self {
+            Self::Here(context) => tools::offered(context),
+            Self::Harness(remote) => {
+                let mut all = tools::tools();
+                if let Some(names) = remote.offered().await {
+                    all.retain(|tool| names.iter().any(|name| name == tool.name));
+                }
+                all
+            }
+        }
+    }
+
     /// Runs a tool; the error is the text for the model.
     pub(super) async fn call(
         self,
@@ -80,7 +95,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, rmcp::ErrorData> {
-        let tools = tools::tools().into_iter();
+        let tools = self.place.offered().await.into_iter();
         let tools = tools.map(|tool| Tool::new(tool.name, tool.doc, Arc::new((tool.schema)())));
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }

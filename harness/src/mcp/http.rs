@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::handler::{Handler, Place};
-use super::remote::{Answer, CALL_PATH, Call};
+use super::remote::{Answer, CALL_PATH, Call, TOOLS_PATH};
 use crate::tools::{CallKey, ToolContext};
 
 /// A bound endpoint; nothing is answered until [`McpServer::run`].
@@ -90,7 +90,9 @@ impl McpServer {
         );
         Router::new()
             .nest_service("/mcp", mcp)
-            .route(CALL_PATH, post(call).with_state(place))
+            .route(CALL_PATH, post(call))
+            .route(TOOLS_PATH, post(offered))
+            .with_state(place)
             .layer(DefaultBodyLimit::max(RPC_BYTES))
             .layer(from_fn_with_state(Arc::from(self.token.as_str()), bearer))
     }
@@ -101,6 +103,12 @@ async fn call(State(place): State<Place>, Json(call): Json<Call>) -> Json<Answer
     let key = call.tool_use.map_or(CallKey::Unknown, CallKey::ToolUse);
     let result = place.call(call.name, key, call.arguments).await;
     Json(result.into())
+}
+
+/// The names of the tools that the agent has now.
+async fn offered(State(place): State<Place>) -> Json<Vec<&'static str>> {
+    let tools = place.offered().await;
+    Json(tools.into_iter().map(|tool| tool.name).collect())
 }
 
 async fn bearer(

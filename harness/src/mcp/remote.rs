@@ -7,6 +7,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,6 +16,8 @@ use crate::tools::CallKey;
 
 /// The route that takes a [`Call`] and answers an [`Answer`].
 pub(super) const CALL_PATH: &str = "/call";
+/// The route that answers the names of the tools that the agent has now.
+pub(super) const TOOLS_PATH: &str = "/tools";
 /// The largest answer: a `recv` of 3 MiB, escaped.
 const ANSWER_BYTES: usize = 24 * 1024 * 1024;
 
@@ -38,7 +41,8 @@ pub(super) enum Answer {
 #[derive(Clone, Debug)]
 pub(super) struct Remote {
     client: Client<HttpConnector, Full<Bytes>>,
-    url: String,
+    /// `http://127.0.0.1:<port>`.
+    base: String,
     token: String,
 }
 
@@ -64,7 +68,7 @@ impl Remote {
         let base = published.mcp_url.trim_end_matches("/mcp");
         Self {
             client: Client::builder(TokioExecutor::new()).build_http(),
-            url: format!("{base}{CALL_PATH}"),
+            base: base.to_owned(),
             token: published.mcp_token.clone(),
         }
     }
@@ -84,18 +88,33 @@ impl Remote {
             },
             arguments,
         };
-        match self.ask(&call).await {
+        match self.ask(CALL_PATH, &call).await {
             Ok(Answer::Done(value)) => Ok(value),
             Ok(Answer::Failed(text)) => Err(text),
             Err(error) => Err(format!("unavailable: {error}")),
         }
     }
 
-    async fn ask(&self, call: &Call) -> Result<Answer, RemoteError> {
-        let request = Request::post(&self.url)
+    /// Names of the tools that the agent has now; none when the harness does not say.
+    pub(super) async fn offered(&self) -> Option<Vec<String>> {
+        match self.ask(TOOLS_PATH, &()).await {
+            Ok(names) => Some(names),
+            Err(error) => {
+                tracing::warn!(%error, "which tools there are is not known");
+                None
+            }
+        }
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        content: &impl Serialize,
+    ) -> Result<T, RemoteError> {
+        let request = Request::post(format!("{}{path}", self.base))
             .header(AUTHORIZATION, format!("Bearer {}", self.token))
             .header(CONTENT_TYPE, "application/json")
-            .body(Full::from(serde_json::to_vec(call)?))?;
+            .body(Full::from(serde_json::to_vec(content)?))?;
         let response = self.client.request(request).await?;
         if response.status() != StatusCode::OK {
             return Err(RemoteError::Status(response.status()));

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::groups;
 use crate::broker::{AgentCalls, Session};
 use crate::turn::CurrentTurn;
 
@@ -28,6 +29,13 @@ pub enum CallKey {
 // === impl ToolContext ===
 
 impl ToolContext {
+    /// Whether the agent has the tool, as far as the broker has said: the broker refuses anyway.
+    #[must_use]
+    pub fn has(&self, tool: &str) -> bool {
+        let given = self.session.given();
+        groups::has(tool, given.role, &given.tools)
+    }
+
     /// The idempotency key of a call: (message, tool use). A fresh one where there is neither.
     #[must_use]
     pub fn key(&self, call: &CallKey) -> String {

@@ -3,9 +3,11 @@
 //!
 //! - [`context`]: what a tool is given
 //! - [`registry`]: the list of tools, and the call by name
+//! - [`groups`]: which of them an agent has
 
 mod context;
 mod get_agent_meta;
+mod groups;
 mod recv;
 mod registry;
 mod request_next_turn;
@@ -13,4 +15,4 @@ mod send;
 mod set_status;
 
 pub use context::{CallKey, ToolContext};
-pub use registry::{Tool, ToolError, call, find, tools};
+pub use registry::{Tool, ToolError, call, find, offered, tools};

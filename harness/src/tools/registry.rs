@@ -18,6 +18,8 @@ use super::{get_agent_meta, recv, request_next_turn, send, set_status};
 pub enum ToolError {
     #[error("there is no tool {0:?}")]
     Unknown(String),
+    #[error("not_permitted: this agent does not have the tool {0}")]
+    NotGiven(&'static str),
     #[error("the arguments do not fit: {0}")]
     Arguments(#[from] serde_json::Error),
     #[error("{}", refused(.0))]
@@ -68,6 +70,14 @@ pub fn tools() -> Vec<Tool> {
     ]
 }
 
+/// Those that this agent has now.
+#[must_use]
+pub fn offered(context: &ToolContext) -> Vec<Tool> {
+    let mut tools = tools();
+    tools.retain(|tool| context.has(tool.name));
+    tools
+}
+
 /// The tool of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<Tool> {
@@ -87,6 +97,9 @@ pub async fn call(
     let Some(tool) = find(name) else {
         return Err(ToolError::Unknown(name.chars().take(80).collect()));
     };
+    if !context.has(tool.name) {
+        return Err(ToolError::NotGiven(tool.name));
+    }
     let result = (tool.run)(context, key, arguments).await;
     match &result {
         Ok(_) => tracing::info!(tool.name = name, "tool done"),

@@ -170,7 +170,7 @@ impl Runner {
                 _ = self.link.changed() => {
                     match &*self.link.borrow_and_update() {
                         Link::Ended(_) => return Interrupt::Void,
-                        Link::Attached(opened) if opened.open_turn != turn.0 => {
+                        Link::Attached(opened) if opened.gave_up(turn) => {
                             warn!(turn.id = %turn, "the broker has given this turn up");
                             return Interrupt::Void;
                         }

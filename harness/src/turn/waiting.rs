@@ -100,8 +100,10 @@ impl Runner {
                     return None;
                 }
                 // A poll of the connection before this one must not answer any more.
-                self.poll = None;
-                self.hold_off = None;
+                if !opened.renewed {
+                    self.poll = None;
+                    self.hold_off = None;
+                }
                 self.configure(&opened).await;
                 self.attached = Some(opened);
             }
@@ -110,9 +112,6 @@ impl Runner {
     }
 
     async fn configure(&mut self, opened: &Opened) {
-        if self.engine.is_some() && opened.engine == self.config {
-            return;
-        }
         let same = self.config.engine == opened.engine.engine;
         self.config = opened.engine.clone();
         match &mut self.engine {

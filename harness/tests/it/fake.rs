@@ -36,6 +36,8 @@ pub(crate) struct Record {
     pub(crate) refuse_open: Option<Refusal>,
     pub(crate) refuse_end: Option<Refusal>,
     pub(crate) paused: bool,
+    /// None: an older broker, which says nothing of tools.
+    pub(crate) tools: Option<ToolRule>,
 }
 
 #[derive(Clone)]
@@ -227,6 +229,7 @@ impl AgentService for Service {
                 beat_interval_ms: 15_000,
                 engine: Some(record.engine.clone()),
                 paused: record.paused,
+                tools: record.tools.clone(),
             }))
         })
     }

@@ -2,7 +2,7 @@
 
 use hive_proto::Refusal;
 use hive_proto::v1::Reason;
-use hive_proto::v1::{HarnessState, Outcome};
+use hive_proto::v1::{DirectiveKind, HarnessState, Outcome};
 
 use crate::harness::Served;
 
@@ -42,6 +42,48 @@ async fn an_idle_harness_comes_back_by_itself() {
             [id]
         );
     }
+}
+
+#[tokio::test]
+async fn a_renewal_leaves_the_session_and_its_turn_alone() {
+    let served = Served::start(
+        r#"
+        [[rule]]
+        body = "wait"
+        steps = [{ shell = "while ! [ -e go ]; do :; done" }]"#,
+    );
+    // Idle: the next message comes over the poll that waited all the while.
+    served.fake.state(HarnessState::Idle).await;
+    served.fake.direct(DirectiveKind::Renew, 0).await;
+    served
+        .fake
+        .until("it opened again", |record| {
+            (record.opens.len() == 2).then_some(())
+        })
+        .await;
+    served.fake.queue(1, "system", "a");
+    assert_eq!(served.fake.end(1).await.outcome(), Outcome::Ok);
+    // At work: the turn goes on.
+    served.fake.queue(2, "system", "wait");
+    served.fake.state(HarnessState::Thinking).await;
+    served.fake.direct(DirectiveKind::Renew, 0).await;
+    served
+        .fake
+        .until("it opened again", |record| {
+            (record.opens.len() == 3).then_some(())
+        })
+        .await;
+    std::fs::write(served.state_dir().join("go"), "").unwrap();
+    let end = served.fake.end(2).await;
+    assert_eq!(
+        (end.held.as_slice(), end.outcome()),
+        ([2].as_slice(), Outcome::Ok)
+    );
+    let record = served.fake.record();
+    assert_eq!(record.directives.len(), 1, "one stream all the while");
+    let instances = record.opens.iter().map(|open| open.instance.as_str());
+    let instances: std::collections::HashSet<_> = instances.collect();
+    assert_eq!(instances.len(), 1);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use hive_proto::Refusal;
+use hive_proto::name::{AgentName, NameError};
 use hive_proto::v1::{self, Agent, AgentRef, Reason};
 use tonic::{Response, Status};
 
@@ -11,6 +12,7 @@ use crate::agents::{AgentView, AgentsError, CreateAgent, Haste, Parent, Removal}
 use crate::hive::Hive;
 use crate::refusals::Refuse as _;
 use crate::rpc::status::status;
+use crate::wire;
 
 pub(super) async fn list(hive: &Hive) -> Reply<v1::ListAgentsResponse> {
     let views = hive.agents.list_agents().await.map_err(status)?;
@@ -24,16 +26,11 @@ pub(super) async fn get(hive: &Hive, request: AgentRef) -> Reply<Agent> {
 
 pub(super) async fn create(hive: &Hive, request: v1::CreateAgentRequest) -> Reply<Agent> {
     let role = request.role();
-    let name = |text: &str| text.parse().map_err(|error| name_status(&error));
-    let parent = match request.parent.as_str() {
-        "" => Parent::Default,
-        "operator" => Parent::Root,
-        parent => Parent::Agent(name(parent)?),
-    };
     let new = CreateAgent {
         name: name(&request.name)?,
         role,
-        parent,
+        parent: parent(&request.parent)?,
+        rights: wire::rights::asked(request.rights)?,
         engine: request.engine,
         model: request.model,
         image: request.image,
@@ -118,6 +115,16 @@ fn shown(view: Result<AgentView, AgentsError>) -> Reply<Agent> {
     Ok(Response::new(view.map_err(status)?.into()))
 }
 
-fn name_status(error: &hive_proto::name::NameError) -> Status {
-    error.refusal().into()
+/// Whose child an agent is to be; empty: the default.
+pub(super) fn parent(text: &str) -> Result<Parent, Status> {
+    match text {
+        "" => Ok(Parent::Default),
+        "operator" => Ok(Parent::Root),
+        parent => name(parent).map(Parent::Agent),
+    }
+}
+
+fn name(text: &str) -> Result<AgentName, Status> {
+    let parsed: Result<AgentName, NameError> = text.parse();
+    parsed.map_err(|error| error.refusal().into())
 }

@@ -1,7 +1,8 @@
 //! `OperatorService` on the operator socket, one file a noun.
 //!
 //! - [`service`]: who may call, and every method as one line
-//! - [`agents`], [`approvals`], [`messages`], [`schedules`], [`streams`]: what the methods of a noun do
+//! - [`agents`], [`approvals`], [`messages`], [`schedules`], [`streams`], [`topology`]: what the methods
+//!   of a noun do
 
 mod agents;
 mod approvals;
@@ -10,6 +11,7 @@ mod messages;
 mod schedules;
 mod service;
 mod streams;
+mod topology;
 
 use futures::stream::BoxStream;
 use tonic::{Response, Status};

@@ -6,7 +6,7 @@ use hive_proto::v1::{self, AgentRef};
 use tonic::service::Routes;
 use tonic::{Request, Response};
 
-use super::{Reply, Stream, agents, approvals, ask, messages, schedules, streams};
+use super::{Reply, Stream, agents, approvals, ask, messages, schedules, streams, topology};
 use crate::hive::Hive;
 use crate::rpc::gate::{OperatorGate, Operators};
 use crate::rpc::guard::Guard;
@@ -85,6 +85,17 @@ impl OperatorService for OperatorRpc {
 
     async fn cancel_turn(&self, request: Request<AgentRef>) -> Reply<v1::Agent> {
         agents::cancel(&self.hive, request.into_inner()).await
+    }
+
+    async fn move_agent(&self, request: Request<v1::MoveAgentRequest>) -> Reply<v1::Agent> {
+        topology::move_agent(&self.hive, request.into_inner()).await
+    }
+
+    async fn set_agent_rights(
+        &self,
+        request: Request<v1::SetAgentRightsRequest>,
+    ) -> Reply<v1::Agent> {
+        topology::set_rights(&self.hive, request.into_inner()).await
     }
 
     async fn remove_agent(

@@ -2,7 +2,7 @@
 //!
 //! - [`calls`]: one try with a deadline, single answers and streams
 //! - [`refusal`]: a status as a refusal that says which socket did not answer
-//! - [`agents`], [`messages`], [`streams`], [`status`]: the operator's calls
+//! - [`agents`], [`messages`], [`streams`], [`status`], [`topology`]: the operator's calls
 //! - [`own`]: the calls of a process beside an agent, on that agent's socket
 
 mod agents;
@@ -12,5 +12,6 @@ mod own;
 mod refusal;
 mod status;
 mod streams;
+mod topology;
 
 pub use calls::{CommandCalls, Items};

@@ -6,6 +6,7 @@ use hive_proto::v1::{CreateAgentRequest, Role};
 
 use super::super::output::{self, Format};
 use super::super::{CliError, Ctx, shapes};
+use super::rights::RightsArgs;
 
 /// Create an agent and start it.
 ///
@@ -37,6 +38,8 @@ pub(super) struct Args {
     /// Directory with `role.md` and `script.toml`, either or both.
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
+    #[command(flatten)]
+    rights: RightsArgs,
     #[command(flatten)]
     format: Format,
 }
@@ -72,6 +75,7 @@ pub(super) async fn run(args: Args, ctx: Ctx) -> Result<(), CliError> {
         image: args.image.unwrap_or_default(),
         role_prompt: texts.role_prompt,
         script: texts.script,
+        rights: Some(args.rights.asked()?),
     };
     let agent = ctx.calls().create_agent(request).await?;
     if args.format.json {

@@ -2,11 +2,14 @@
 //!
 //! - [`ls`], [`show`]: what is there
 //! - [`create`], [`rm`]: making and removing
+//! - [`relocate`], [`rights`]: its place in the tree, what it may do
 //! - [`act`]: start, stop, restart, pause, resume, cancel
 
 mod act;
 mod create;
 mod ls;
+mod relocate;
+mod rights;
 mod rm;
 mod show;
 
@@ -33,6 +36,8 @@ enum Command {
     Pause(act::PauseArgs),
     Resume(act::ResumeArgs),
     Cancel(act::CancelArgs),
+    Move(relocate::Args),
+    Rights(rights::Args),
     Rm(rm::Args),
 }
 
@@ -47,6 +52,8 @@ pub(super) async fn run(args: Args, ctx: Ctx) -> Result<(), CliError> {
         Command::Pause(args) => act::pause(args, ctx).await,
         Command::Resume(args) => act::resume(args, ctx).await,
         Command::Cancel(args) => act::cancel(args, ctx).await,
+        Command::Move(args) => relocate::run(args, ctx).await,
+        Command::Rights(args) => rights::run(args, ctx).await,
         Command::Rm(args) => rm::run(args, ctx).await,
     }
 }

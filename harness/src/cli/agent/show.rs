@@ -37,11 +37,14 @@ fn text(agent: &v1::Agent, now_ms: i64) -> String {
         0 => String::new(),
         id => format!("{id}, for {}", when::since(agent.turn_started_ms, now_ms)),
     };
+    let (recipients, tools) = super::rights::shown(agent);
     table::pairs(&[
         ("name", agent.name.clone()),
         ("id", agent.id.to_string()),
         ("role", words::role(agent.role()).to_owned()),
         ("parent", agent.parent.clone()),
+        ("may write to", recipients),
+        ("tools", tools),
         ("state", format!("{state}{for_}")),
         ("until", when::utc(agent.until_ms)),
         ("detail", escape::line(&agent.detail)),
@@ -144,7 +147,9 @@ mod tests {
           "stalled": false,
           "restarts": 0,
           "version": null,
-          "created_at": null
+          "created_at": null,
+          "recipients": null,
+          "tool_groups": null
         }
         "#);
     }

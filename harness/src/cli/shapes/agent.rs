@@ -35,12 +35,17 @@ pub(in super::super) struct Agent {
     restarts: u32,
     version: Option<String>,
     created_at: Option<String>,
+    /// `null`: everybody.
+    recipients: Option<Vec<String>>,
+    /// `null`: all of its role.
+    tool_groups: Option<Vec<&'static str>>,
 }
 
 // === impl Agent ===
 
 impl From<&v1::Agent> for Agent {
     fn from(agent: &v1::Agent) -> Self {
+        let rights = agent.rights.clone().unwrap_or_default();
         Self {
             id: agent.id,
             name: agent.name.clone(),
@@ -68,6 +73,14 @@ impl From<&v1::Agent> for Agent {
             restarts: agent.restarts,
             version: text(&agent.version),
             created_at: when::json(agent.created_at_ms),
+            recipients: rights
+                .recipients
+                .filter(|rule| !rule.anyone)
+                .map(|rule| rule.only),
+            tool_groups: rights
+                .tools
+                .filter(|rule| !rule.all)
+                .map(|rule| rule.only().map(words::tool_group).collect()),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use hive_proto::v1::FailureClass;
+use hive_proto::v1::{FailureClass, ToolRule};
 
 use super::files::Files;
 use super::permission::{BUILTINS, Rule};
@@ -35,6 +35,8 @@ pub(super) struct Launch {
     pub(super) tmp: PathBuf,
     pub(super) config_dir: PathBuf,
     files: Files,
+    /// The program lists hive's tools once, when it starts.
+    tools: ToolRule,
 }
 
 /// Why nothing can be started.
@@ -87,6 +89,7 @@ impl Launch {
             tmp,
             config_dir,
             files,
+            tools: env.tools.clone(),
         })
     }
 

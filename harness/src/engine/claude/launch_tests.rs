@@ -23,6 +23,7 @@ fn env(root: &Path) -> EngineEnv {
         system_prompt: "You are alpha.".to_owned(),
         config: hive_proto::v1::EngineConfig::default(),
         children: crate::proc::Children::default(),
+        tools: hive_proto::v1::ToolRule::default(),
     }
 }
 
@@ -133,7 +134,8 @@ fn a_changed_prompt_model_server_or_rule_makes_another_launch() {
     };
     let first = launch(&env);
     assert_eq!(first, launch(&env));
-    let changes: [fn(&mut EngineEnv); 4] = [
+    let changes: [fn(&mut EngineEnv); 5] = [
+        |env| env.tools.all = true,
         |env| env.system_prompt.push('!'),
         |env| env.config.model = "opus".to_owned(),
         |env| env.mcp_url.push('x'),
