@@ -10,6 +10,7 @@ pub mod bind;
 pub mod clock;
 pub mod config;
 pub mod dirs;
+pub mod erase;
 pub mod events;
 pub mod gateway;
 pub mod health;

@@ -75,6 +75,7 @@ pub async fn report(hive: &Hive) -> Result<HiveStatus, StatusError> {
         rehearsal: config.gateway.rehearsal() || config.agent.engine == "scripted",
         last_seq: facts.last_seq.0,
         pid: std::process::id(),
+        lost_log_lines: crate::logging::lost(),
     })
 }
 

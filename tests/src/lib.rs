@@ -18,6 +18,7 @@ pub mod command;
 pub mod conformance;
 pub mod daemon;
 pub mod docker;
+pub mod engine;
 pub mod hive;
 pub mod ledger;
 pub mod load;

@@ -1,10 +1,12 @@
-//! A Unix socket in front of another one that can be cut and mended, for "the engine is away".
+//! A Unix socket in front of a container engine's: it can be cut and mended, and it can stop one request
+//! on its way, before the engine has seen it or when the engine has answered and nobody knows yet.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
 /// A forwarding socket. Dropping it ends it.
@@ -12,7 +14,34 @@ use tokio::task::JoinSet;
 pub struct Proxy {
     pub socket: PathBuf,
     open: watch::Sender<bool>,
+    trap: Arc<Mutex<Option<Trap>>>,
     _accepting: JoinSet<()>,
+}
+
+/// Where a request is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The engine never hears of it.
+    Asked,
+    /// The engine has done it; its answer never arrives.
+    Answered,
+}
+
+/// The next request of this kind, and who is told when it is stopped.
+#[derive(Debug)]
+struct Trap {
+    method: &'static str,
+    path: &'static str,
+    moment: Moment,
+    caught: oneshot::Sender<()>,
+}
+
+/// What every connection knows.
+#[derive(Clone, Debug)]
+struct Shared {
+    target: Arc<Path>,
+    open: watch::Receiver<bool>,
+    trap: Arc<Mutex<Option<Trap>>>,
 }
 
 // === impl Proxy ===
@@ -24,11 +53,18 @@ impl Proxy {
         let listener = UnixListener::bind(socket)
             .unwrap_or_else(|error| panic!("{}: {error}", socket.display()));
         let (open, state) = watch::channel(true);
+        let trap = Arc::new(Mutex::new(None));
+        let shared = Shared {
+            target: Arc::from(target),
+            open: state,
+            trap: trap.clone(),
+        };
         let mut accepting = JoinSet::new();
-        accepting.spawn(accept(listener, Arc::from(target), state));
+        accepting.spawn(accept(listener, shared));
         Self {
             socket: socket.to_owned(),
             open,
+            trap,
             _accepting: accepting,
         }
     }
@@ -42,25 +78,110 @@ impl Proxy {
     pub fn mend(&self) {
         self.open.send_replace(true);
     }
+
+    /// Stops the next request with this method whose path contains `path`; what is returned is told when
+    /// that has happened. The connection is then silent until its client goes away.
+    #[must_use]
+    pub fn catch(
+        &self,
+        method: &'static str,
+        path: &'static str,
+        moment: Moment,
+    ) -> oneshot::Receiver<()> {
+        let (caught, told) = oneshot::channel();
+        let trap = Trap {
+            method,
+            path,
+            moment,
+            caught,
+        };
+        *self.trap.lock().expect("no panic before") = Some(trap);
+        told
+    }
 }
 
-async fn accept(listener: UnixListener, target: Arc<Path>, state: watch::Receiver<bool>) {
-    let mut connections = JoinSet::new();
-    while let Ok((client, _)) = listener.accept().await {
-        while connections.try_join_next().is_some() {}
-        if *state.borrow() {
-            connections.spawn(forward(client, target.clone(), state.clone()));
+// === impl Shared ===
+
+impl Shared {
+    /// Whether this is what is waited for; it is told then, and not waited for any more.
+    fn springs(&self, request: &str, moment: Moment) -> bool {
+        let mut trap = self.trap.lock().expect("no panic before");
+        let sprung = trap.take_if(|trap| {
+            let mut words = request.split(' ');
+            let (method, path) = (words.next(), words.next().unwrap_or_default());
+            trap.moment == moment && method == Some(trap.method) && path.contains(trap.path)
+        });
+        match sprung {
+            // Nobody may be waiting any more.
+            Some(trap) => trap.caught.send(()).is_ok(),
+            None => false,
         }
     }
 }
 
-async fn forward(mut client: UnixStream, target: Arc<Path>, mut state: watch::Receiver<bool>) {
-    let Ok(mut server) = UnixStream::connect(&*target).await else {
-        return;
-    };
+async fn accept(listener: UnixListener, shared: Shared) {
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        while connections.try_join_next().is_some() {}
+        if *shared.open.borrow() {
+            connections.spawn(connection(client, shared.clone()));
+        }
+    }
+}
+
+async fn connection(client: UnixStream, shared: Shared) {
+    let mut open = shared.open.clone();
     tokio::select! {
         // Either side may end at any time; that is not this one's business.
-        _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
-        _ = state.wait_for(|open| !open) => {}
+        _ = forward(client, &shared) => {}
+        _ = open.wait_for(|open| !open) => {}
     }
+}
+
+/// One request after the other: a client of the engine waits for an answer before it asks again.
+async fn forward(mut client: UnixStream, shared: &Shared) -> std::io::Result<()> {
+    let mut server = UnixStream::connect(&*shared.target).await?;
+    let (mut up, mut down) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    let mut request = String::new();
+    loop {
+        tokio::select! {
+            read = client.read(&mut up) => {
+                let piece = &up[..read?];
+                if piece.is_empty() {
+                    return Ok(());
+                }
+                if let Some(line) = request_line(piece) {
+                    request = line;
+                    if shared.springs(&request, Moment::Asked) {
+                        return silence(client).await;
+                    }
+                }
+                server.write_all(piece).await?;
+            }
+            read = server.read(&mut down) => {
+                let piece = &down[..read?];
+                if piece.is_empty() {
+                    return Ok(());
+                }
+                if shared.springs(&request, Moment::Answered) {
+                    return silence(client).await;
+                }
+                client.write_all(piece).await?;
+            }
+        }
+    }
+}
+
+/// The first line of a request, if a request begins here.
+fn request_line(piece: &[u8]) -> Option<String> {
+    let line = piece.split(|byte| *byte == b'\r').next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    line.ends_with(" HTTP/1.1").then(|| line.to_owned())
+}
+
+/// Until the client goes away.
+async fn silence(mut client: UnixStream) -> std::io::Result<()> {
+    let mut said = [0; 1024];
+    while client.read(&mut said).await? > 0 {}
+    Ok(())
 }

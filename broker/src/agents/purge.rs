@@ -1,8 +1,6 @@
 //! Deleting what a purged agent had: recorded when it begins and when it is done, so that neither a
 //! crash nor a directory that cannot be deleted leaves it half done for ever.
 
-use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use hive_proto::ids::AgentId;
@@ -12,6 +10,7 @@ use tracing::{info, warn};
 use super::error::AgentsError;
 use super::fleet::Handle;
 use super::service::{Agents, Inner};
+use crate::erase::erase;
 use crate::paths::Paths;
 use crate::removal;
 use crate::store::StoreError;
@@ -105,14 +104,7 @@ fn delete_directories(paths: &Paths, name: &AgentName) -> Result<(), String> {
         (format!("agents/{name}"), paths.agent_home(name)),
         (format!("terminals/{name}"), paths.agent_terminal(name)),
     ] {
-        delete_directory(&path).map_err(|error| format!("{shown}: {error}"))?;
+        erase(&path).map_err(|error| format!("{shown}: {error}"))?;
     }
     Ok(())
-}
-
-fn delete_directory(path: &Path) -> io::Result<()> {
-    match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
 }

@@ -51,6 +51,10 @@ fn summary(status: &v1::HiveStatus) -> String {
     } else {
         ""
     };
+    let log = match status.lost_log_lines {
+        0 => String::new(),
+        lost => format!("{lost} log lines lost: is its disk full?"),
+    };
     table::pairs(&[
         (
             "hived",
@@ -62,6 +66,7 @@ fn summary(status: &v1::HiveStatus) -> String {
         ("runtime", runtime),
         ("store", kept),
         ("model calls", models.to_owned()),
+        ("log", log),
     ])
 }
 
@@ -248,7 +253,8 @@ mod tests {
               "summary": "3 checked",
               "error": null
             }
-          ]
+          ],
+          "log_lines_lost": 0
         }
         "#);
     }

@@ -14,7 +14,7 @@ use crate::first_message::ECHO;
 use crate::kills::{HELD, open_gate, started};
 
 /// What a container needs to start on a busy machine.
-const START: Duration = Duration::from_secs(60);
+pub const START: Duration = Duration::from_secs(60);
 /// How old the truth may be.
 const TRUTH: Duration = Duration::from_secs(2);
 
@@ -31,7 +31,7 @@ async fn in_docker(script: &str) -> (TestHive, String) {
 }
 
 /// What changes when a container is made or started anew.
-fn identity(hive: &TestHive, name: &str) -> String {
+pub fn identity(hive: &TestHive, name: &str) -> String {
     inspect(
         &hive.container(name),
         "{{.Id}} {{.State.StartedAt}} {{.State.Pid}}",
@@ -39,7 +39,7 @@ fn identity(hive: &TestHive, name: &str) -> String {
 }
 
 /// The engine's socket.
-fn engine_socket() -> PathBuf {
+pub fn engine_socket() -> PathBuf {
     let host = std::env::var("DOCKER_HOST").unwrap_or_default();
     PathBuf::from(
         host.strip_prefix("unix://")

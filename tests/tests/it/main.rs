@@ -1,5 +1,6 @@
 //! The one binary of the tests that need whole programs; each file is one feature.
 
+mod agent_files;
 mod authority;
 mod claude_faults;
 mod claude_process;
@@ -15,7 +16,9 @@ mod crash_fsync;
 mod damage;
 mod docker_claude;
 mod docker_inside;
+mod docker_kills;
 mod docker_life;
+mod docker_restart;
 mod engine_install;
 mod first_message;
 mod harness_turns;
@@ -24,6 +27,7 @@ mod mail;
 mod operator_socket;
 mod purge;
 mod restarts;
+mod scarcity;
 mod sessions;
 mod soak;
 mod tidy;

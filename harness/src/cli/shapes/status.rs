@@ -25,6 +25,7 @@ pub(in super::super) struct Status {
     agents: BTreeMap<String, u32>,
     waiting: Vec<Waiting>,
     reconcilers: Vec<Reconciler>,
+    log_lines_lost: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -78,6 +79,7 @@ impl From<&v1::HiveStatus> for Status {
             agents: counts.map(|c| (c.state.clone(), c.count)).collect(),
             waiting: status.waiting.iter().map(Waiting::from).collect(),
             reconcilers: status.reconcilers.iter().map(Reconciler::from).collect(),
+            log_lines_lost: status.lost_log_lines,
         }
     }
 }
