@@ -71,6 +71,10 @@ impl Engine {
         let mut daemon = self.daemon.take().expect("the engine runs");
         daemon.signal(signal);
         daemon.end(LONG).await;
+        // Its containerd has died with it. Where nobody reaps orphans it is a zombie, and the next engine,
+        // which finds its pid here, would wait for it.
+        let pid = self.folder.path().join("exec/containerd/containerd.pid");
+        let _ = std::fs::remove_file(pid);
         self.serve().await;
     }
 

@@ -88,5 +88,6 @@ async fn docker_restarted_with_its_containers_starts_each_once_again() {
         (hive.state(&name).await == "idle").then_some(())
     })
     .await;
-    assert_eq!(restarts(&hive, &name).await, 2);
+    // What ended with its engine was not its own fault.
+    assert_eq!(restarts(&hive, &name).await, 0);
 }
