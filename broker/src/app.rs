@@ -18,7 +18,7 @@ use crate::authority::Authority;
 use crate::backup::Backup;
 use crate::bind::{Owner, bind};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, LimitsConfig};
 use crate::dirs;
 use crate::events::Events;
 use crate::gateway::{self, Gateway};
@@ -81,7 +81,12 @@ impl App {
         } else {
             0o666
         };
-        let store = Store::open(config.paths.home(), clock.clone(), tasks.clone())?;
+        let store = Store::open_by(
+            config.limits.retry,
+            config.paths.home(),
+            clock.clone(),
+            tasks.clone(),
+        )?;
         let operator = bind(&config.paths.operator_socket(), mode, Owner::Own)?;
         let listen = listener.local_addr().unwrap_or(address);
         let (hive, doors) = compose(config, clock, tasks, store, listen)?;
@@ -178,10 +183,11 @@ fn compose(
 ) -> Result<(Hive, mpsc::UnboundedReceiver<Door>), StartError> {
     let hive_id = agents::hive_id(&config.paths)?;
     let settings = agents::Settings::prepare(&config, hive_id.clone())?;
-    let sessions = Sessions::new(store.clone(), clock.clone(), tasks.clone());
+    let sessions =
+        Sessions::new(store.clone(), clock.clone(), tasks.clone()).leasing(config.limits.lease);
     let limits = Limits {
         mailbox_rows: config.limits.mailbox_rows,
-        ..Limits::default()
+        body_bytes: config.limits.body_bytes,
     };
     let (sockets, doors) = Sockets::new(config.paths.clone(), config.agent.uid);
     let agents = Agents::new(agents::Parts {
@@ -231,7 +237,7 @@ fn compose(
         turns: Turns::new(store.clone(), sessions.clone()),
         events: Events::new(store.clone(), tasks.clone()),
         gateway: Gateway::new(settings, clock.clone(), tasks.clone(), sink)?,
-        reconcilers: reconcilers(&store, &clock, &sessions, &agents, due),
+        reconcilers: reconcilers(&config.limits, &store, &clock, &sessions, &agents, due),
         approvals,
         schedules,
         questions,
@@ -253,6 +259,7 @@ fn compose(
 }
 
 fn reconcilers(
+    limits: &LimitsConfig,
     store: &Store,
     clock: &Clock,
     sessions: &Sessions,
@@ -262,8 +269,8 @@ fn reconcilers(
     let mut all: Vec<Arc<dyn Reconciler>> = vec![
         Arc::new(Containers::new(agents.clone())),
         Arc::new(Leases::new(sessions.clone(), clock.clone())),
-        Arc::new(Stalled::new(store.clone(), clock.clone())),
-        Arc::new(Retention::new(store.clone(), clock.clone())),
+        Arc::new(Stalled::new(store.clone(), clock.clone()).after(limits.stalled)),
+        Arc::new(Retention::new(store.clone(), clock.clone()).keeping(limits.keep)),
     ];
     all.extend(due);
     Reconcilers::new(all, clock.clone())

@@ -53,7 +53,7 @@ pub fn bury_mail(tx: &mut Tx<'_>, agent: AgentId) -> Result<(), StoreError> {
     settle::release(tx, agent, Loss::Stopped)?;
     let rows = messages::queued_fates(tx.conn(), Recipient::Agent(agent))?;
     for row in &rows {
-        let after = message::next(row.state, Event::RecipientPurged)
+        let after = message::next(tx.retry(), row.state, Event::RecipientPurged)
             .map_err(|illegal| StoreError::Illegal(illegal.to_string()))?;
         if let State::Dead { attempt } = after {
             messages::bury_queued(tx, row, attempt, PURGED)?;

@@ -98,7 +98,8 @@ fn settle_row(
     } else {
         (Settlement::Requeue(Requeue::Uncounted), "never received")
     };
-    let after = message::next(row.state, Event::Settled(settlement, tx.now()))
+    let settled = Event::Settled(settlement, tx.now());
+    let after = message::next(tx.retry(), row.state, settled)
         .map_err(|illegal| StoreError::Illegal(illegal.to_string()))?;
     match after {
         State::Acked(how) => {

@@ -1,5 +1,5 @@
-//! A Unix socket in front of a container engine's: it can be cut and mended, and it can stop one request
-//! on its way, before the engine has seen it or when the engine has answered and nobody knows yet.
+//! A Unix socket in front of a container engine's: it can be cut, hung and mended, and it can stop one
+//! request on its way, before the engine has seen it or when the engine has answered and nobody knows yet.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -13,9 +13,18 @@ use tokio::task::JoinSet;
 #[derive(Debug)]
 pub struct Proxy {
     pub socket: PathBuf,
-    open: watch::Sender<bool>,
+    state: watch::Sender<State>,
     trap: Arc<Mutex<Option<Trap>>>,
     _accepting: JoinSet<()>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// Connections break.
+    Cut,
+    /// Connections stay, and nothing goes through them.
+    Hung,
 }
 
 /// Where a request is stopped.
@@ -40,7 +49,7 @@ struct Trap {
 #[derive(Clone, Debug)]
 struct Shared {
     target: Arc<Path>,
-    open: watch::Receiver<bool>,
+    state: watch::Receiver<State>,
     trap: Arc<Mutex<Option<Trap>>>,
 }
 
@@ -52,18 +61,18 @@ impl Proxy {
     pub fn start(socket: &Path, target: &Path) -> Self {
         let listener = UnixListener::bind(socket)
             .unwrap_or_else(|error| panic!("{}: {error}", socket.display()));
-        let (open, state) = watch::channel(true);
+        let (sender, state) = watch::channel(State::Open);
         let trap = Arc::new(Mutex::new(None));
         let shared = Shared {
             target: Arc::from(target),
-            open: state,
+            state,
             trap: trap.clone(),
         };
         let mut accepting = JoinSet::new();
         accepting.spawn(accept(listener, shared));
         Self {
             socket: socket.to_owned(),
-            open,
+            state: sender,
             trap,
             _accepting: accepting,
         }
@@ -71,12 +80,17 @@ impl Proxy {
 
     /// Breaks every connection and answers no new one.
     pub fn cut(&self) {
-        self.open.send_replace(false);
+        self.state.send_replace(State::Cut);
     }
 
-    /// Forwards again.
+    /// Lets every connection stand, new ones too, and answers none.
+    pub fn hang(&self) {
+        self.state.send_replace(State::Hung);
+    }
+
+    /// Forwards again; connections that hung break.
     pub fn mend(&self) {
-        self.open.send_replace(true);
+        self.state.send_replace(State::Open);
     }
 
     /// Stops the next request with this method whose path contains `path`; what is returned is told when
@@ -123,19 +137,25 @@ async fn accept(listener: UnixListener, shared: Shared) {
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         while connections.try_join_next().is_some() {}
-        if *shared.open.borrow() {
+        let now = *shared.state.borrow();
+        if now != State::Cut {
             connections.spawn(connection(client, shared.clone()));
         }
     }
 }
 
 async fn connection(client: UnixStream, shared: Shared) {
-    let mut open = shared.open.clone();
+    let mut state = shared.state.clone();
+    let passing = forward(client, &shared);
+    tokio::pin!(passing);
     tokio::select! {
+        biased;
+        _ = state.wait_for(|state| *state != State::Open) => {}
         // Either side may end at any time; that is not this one's business.
-        _ = forward(client, &shared) => {}
-        _ = open.wait_for(|open| !open) => {}
+        _ = &mut passing => return,
     }
+    // Nothing goes on any more; what it holds breaks when the hanging is over.
+    _ = state.wait_for(|state| *state != State::Hung).await;
 }
 
 /// One request after the other: a client of the engine waits for an answer before it asks again.

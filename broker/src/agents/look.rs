@@ -1,11 +1,10 @@
 //! One look at the runtime, told to every agent; what belongs to no agent is ended.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hive_proto::ids::AgentId;
-use tracing::warn;
+use hive_proto::name::AgentName;
 
 use super::binary;
 use super::memory::{Look, Taken};
@@ -78,51 +77,49 @@ impl Agents {
         instances: &[Instance],
         taken: Taken,
     ) -> Result<usize, StoreError> {
-        let by_agent: HashMap<AgentId, &Instance> = instances
-            .iter()
-            .map(|instance| (instance.agent_id, instance))
-            .collect();
         for row in rows {
             self.drive(row);
         }
-        let mut orphans = 0;
+        let (mut orphans, mut unknown) = (0, Vec::new());
         for instance in instances {
-            if self.0.fleet.get(instance.agent_id).is_none() {
+            if !self.is_driven(instance) {
                 orphans += 1;
-                self.adopt_or_end(instance).await?;
+                if !self.adopt(instance).await? {
+                    unknown.push(instance.clone());
+                }
             }
         }
+        // By name, too: after the restore of a backup a number may have been given anew.
+        let by_agent: HashMap<(AgentId, &AgentName), &Instance> = instances
+            .iter()
+            .map(|instance| ((instance.agent_id, &instance.name), instance))
+            .collect();
         for handle in self.0.fleet.all() {
-            let look = match by_agent.get(&handle.id) {
+            let look = match by_agent.get(&(handle.id, &handle.name)) {
                 Some(instance) => Look::There(instance),
                 None => Look::Absent,
             };
             handle.observe(&look, taken);
         }
+        self.0.end_orphans(unknown).await?;
         Ok(orphans)
     }
 
-    /// A removed agent's instance gets a driver that finishes the removal; one of an agent that this
-    /// database never had can serve nobody.
-    async fn adopt_or_end(&self, instance: &Instance) -> Result<(), StoreError> {
+    fn is_driven(&self, instance: &Instance) -> bool {
+        let handle = self.0.fleet.get(instance.agent_id);
+        handle.is_some_and(|handle| handle.name == instance.name)
+    }
+
+    /// Gives a removed agent's instance a driver that finishes the removal; false: this database does
+    /// not know the agent.
+    async fn adopt(&self, instance: &Instance) -> Result<bool, StoreError> {
         let id = instance.agent_id;
-        if let Some(row) = self.0.store.read(move |conn| table::get(conn, id)).await? {
-            self.drive(&row);
-            return Ok(());
+        let row = self.0.store.read(move |conn| table::get(conn, id)).await?;
+        let known = row.filter(|row| row.name == instance.name);
+        if let Some(row) = &known {
+            self.drive(row);
         }
-        warn!(agent.name = %instance.name, runtime.id = %instance.id,
-            "ending what belongs to no agent of this hive");
-        let (inner, runtime_id) = (Arc::clone(&self.0), instance.id.clone());
-        self.0.tasks.spawn("agents.orphan", async move {
-            let ended = async {
-                inner.runtime.stop(&runtime_id, Duration::ZERO).await?;
-                inner.runtime.remove(&runtime_id).await
-            };
-            if let Err(error) = ended.await {
-                warn!(runtime.id = %runtime_id, %error, "cannot end it; the next look tries again");
-            }
-        });
-        Ok(())
+        Ok(known.is_some())
     }
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use hive_proto::ids::UnixMs;
 
+use super::story::Story;
 use crate::model::agent::{Cause, Held};
 use crate::model::outcome::Loss;
-use crate::model::shown::{Operation, Shown};
+use crate::model::shown::Operation;
 use crate::runtime::{Exit, Instance, Status};
 
 /// What was seen of an agent last.
@@ -37,9 +38,7 @@ pub(super) struct Memory {
     pub(super) running_since: Duration,
     /// When the driver changed something last, by the monotonic clock: older looks do not count.
     pub(super) acted_at: Duration,
-    pub(super) shown: Option<(Shown, UnixMs)>,
-    /// What the newest event says that it is shown as.
-    pub(super) noted: Option<Shown>,
+    pub(super) story: Story,
 }
 
 /// What a look at the runtime says of one agent.
@@ -84,8 +83,7 @@ impl Memory {
             },
             running_since: Duration::ZERO,
             acted_at: Duration::ZERO,
-            shown: None,
-            noted: None,
+            story: Story::default(),
         }
     }
 

@@ -18,6 +18,7 @@ mod fleet;
 mod identity;
 mod look;
 mod memory;
+mod orphans;
 mod own;
 mod place;
 mod purge;
@@ -27,6 +28,7 @@ mod service;
 mod settings;
 mod spec;
 mod steps;
+mod story;
 mod view;
 
 pub use binary::BinaryError;

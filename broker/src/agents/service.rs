@@ -11,6 +11,7 @@ use tracing::debug;
 use super::driver;
 use super::error::AgentsError;
 use super::fleet::Fleet;
+use super::orphans::Orphans;
 use super::settings::Settings;
 use crate::clock::Clock;
 use crate::model::agent::Held;
@@ -56,6 +57,7 @@ pub(super) struct Inner {
     pub(super) fleet: Fleet,
     reconcilers: OnceLock<Reconcilers>,
     pub(super) pruned: OnceLock<()>,
+    pub(super) orphans: Orphans,
 }
 
 // === impl Agents ===
@@ -74,6 +76,7 @@ impl Agents {
             fleet: Fleet::default(),
             reconcilers: OnceLock::new(),
             pruned: OnceLock::new(),
+            orphans: Orphans::default(),
         }))
     }
 

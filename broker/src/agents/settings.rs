@@ -21,6 +21,8 @@ pub struct Settings {
     pub uid: u32,
     pub engine: String,
     pub model: String,
+    /// The window of the agents' models.
+    pub context_window_tokens: u64,
     pub limits: Limits,
     /// The binary that new instances run.
     pub hive: PathBuf,
@@ -54,6 +56,7 @@ impl Settings {
             uid: agent.uid,
             engine: agent.engine.clone(),
             model: agent.model.clone(),
+            context_window_tokens: config.engine.context_window_tokens,
             limits: agent.limits,
             hive,
             trust: if isolated || config.runtime.process_trusted {
@@ -62,7 +65,7 @@ impl Settings {
                 Trust::ScriptedOnly
             },
             grace: GRACE,
-            rule: Rule::default(),
+            rule: config.limits.restarts,
         })
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn build(settings: &Settings, row: &AgentRow, parent: &str) -> Spec {
             engines: engines.is_dir().then_some(engines),
             ..mounts(settings, row)
         },
-        env: environment(row, parent),
+        env: environment(settings, row, parent),
         limits: settings.limits,
         config_sha: row.config_sha.clone(),
         hive_id: settings.hive_id.clone(),
@@ -52,9 +52,11 @@ fn mounts(settings: &Settings, row: &AgentRow) -> Mounts {
 }
 
 /// What every runtime sets; sorted by name, never a secret.
-fn environment(row: &AgentRow, parent: &str) -> Vec<(String, String)> {
+fn environment(settings: &Settings, row: &AgentRow, parent: &str) -> Vec<(String, String)> {
+    let window = settings.context_window_tokens.to_string();
     let pairs = [
         ("HIVE_AGENT", row.name.as_str()),
+        ("HIVE_CONTEXT_WINDOW_TOKENS", &window),
         ("HIVE_DEFAULT_MODEL", &row.model),
         ("HIVE_LABEL", row.name.as_str()),
         ("HIVE_PARENT", parent),

@@ -120,7 +120,7 @@ impl Agents {
     pub fn state(&self, id: AgentId) -> Option<Shown> {
         let handle = self.0.fleet.get(id)?;
         let memory = handle.memory();
-        memory.shown.as_ref().map(|(shown, _)| shown.clone())
+        memory.story.shown().cloned()
     }
 
     /// Works out how every agent is shown and records what has changed; says how many there are.
@@ -132,26 +132,15 @@ impl Agents {
             .await?;
         let live = inner.sessions.all_live();
         let now = inner.clock.now();
-        let mut changed = Vec::new();
         for row in &rows {
             let Some(handle) = inner.fleet.get(row.id) else {
                 continue;
             };
             let mut memory = handle.memory();
             let shown = inner.shown(row, &memory, live.get(&row.id), open.contains_key(&row.id));
-            if memory.shown.as_ref().map(|(old, _)| old) != Some(&shown) {
-                let same_word = memory
-                    .shown
-                    .as_ref()
-                    .filter(|(old, _)| old.state == shown.state);
-                let since = same_word.map_or(now, |(_, since)| *since);
-                memory.shown = Some((shown.clone(), since));
-            }
-            if memory.noted.as_ref() != Some(&shown) {
-                changed.push((row.id, shown));
-            }
+            memory.story.go_on(&shown, now);
         }
-        inner.note_changes(changed).await?;
+        inner.tell_changes().await?;
         Ok(rows.len())
     }
 
@@ -202,10 +191,7 @@ impl Inner {
         let (shown, since, runtime_id, spec_hash) = match &memory {
             Some(memory) => {
                 let shown = self.shown(&row, memory, live, open.is_some());
-                let noted = memory.shown.as_ref();
-                let since = noted
-                    .filter(|(noted, _)| noted.state == shown.state)
-                    .map_or(now, |(_, since)| *since);
+                let since = memory.story.since(&shown, now);
                 let spec_hash = memory.spec_hash.clone();
                 (shown, since, memory.runtime_id.clone(), spec_hash)
             }
@@ -236,21 +222,29 @@ impl Inner {
         }
     }
 
-    /// Appends the events. What could not be written is still a change at the next run.
-    async fn note_changes(&self, changed: Vec<(AgentId, Shown)>) -> Result<(), StoreError> {
-        if changed.is_empty() {
+    /// Appends the events. What cannot be written waits for the next run.
+    async fn tell_changes(&self) -> Result<(), StoreError> {
+        let mut untold = self.fleet.all();
+        untold.retain(|handle| !handle.memory().story.untold().is_empty());
+        let changes: Vec<(AgentId, Vec<Shown>)> = untold
+            .iter()
+            .map(|handle| (handle.id, handle.memory().story.untold()))
+            .collect();
+        if changes.is_empty() {
             return Ok(());
         }
+        let told: Vec<usize> = changes.iter().map(|(_, states)| states.len()).collect();
         let written = self.store.write(move |tx| {
-            for (id, shown) in &changed {
-                table::note_state(tx, *id, shown.state.word(), &shown.detail)?;
+            for (id, states) in &changes {
+                for shown in states {
+                    table::note_state(tx, *id, shown.state.word(), &shown.detail)?;
+                }
             }
-            Ok(changed)
+            Ok(())
         });
-        for (id, shown) in written.await? {
-            if let Some(handle) = self.fleet.get(id) {
-                handle.memory().noted = Some(shown);
-            }
+        written.await?;
+        for (handle, count) in untold.iter().zip(told) {
+            handle.memory().story.told(count);
         }
         Ok(())
     }
@@ -264,7 +258,7 @@ impl Inner {
             held,
             runtime_detail,
             operation: operation(row, memory),
-            session: session(memory, live, self.clock.monotonic()),
+            session: session(memory, live, self.sessions.lease(), self.clock.monotonic()),
             leased,
         })
     }
@@ -280,14 +274,14 @@ fn operation(row: &AgentRow, memory: &Memory) -> crate::model::shown::Operation 
 }
 
 /// A session counts only if it was heard of since the instance began to run.
-fn session(memory: &Memory, live: Option<&Live>, now: Duration) -> Session {
+fn session(memory: &Memory, live: Option<&Live>, lease: Duration, now: Duration) -> Session {
     let heard = live.filter(|live| now.saturating_sub(live.silent_for) >= memory.running_since);
     let since = match heard {
         Some(live) => now.saturating_sub(live.silent_for),
         None => memory.running_since,
     };
     match heard {
-        _ if is_lost(since, now) => Session::Silent,
+        _ if is_lost(lease, since, now) => Session::Silent,
         None => Session::Awaited,
         Some(live) => Session::Live {
             state: live.state,

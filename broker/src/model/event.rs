@@ -66,6 +66,8 @@ kinds! {
     AgentPaused = "agent.paused", Semantic;
     AgentResumed = "agent.resumed", Semantic;
     AgentRestarted = "agent.restarted", Semantic;
+    /// The runtime held something of an agent that the database does not know: audit.
+    AgentOrphanEnded = "agent.orphan_ended", Semantic;
     AgentFailed = "agent.failed", Semantic;
     AgentStatus = "agent.status", Stream;
     AgentRemoved = "agent.removed", Semantic;

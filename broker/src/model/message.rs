@@ -4,7 +4,7 @@
 //!            Taken                Settled(Finish)
 //!  Queued ───────────▶ Leased ───────────────────▶ Acked
 //!    ▲ │ │              │  │
-//!    │ │ │ Read         │  │ Settled(Requeue), counted for the 6th time
+//!    │ │ │ Read         │  │ Settled(Requeue), counted once too often
 //!    │ │ └──▶ Acked     │  └──────────────────────▶ Dead
 //!    │ └────────────────┼─────────────────────────▶ Dead
 //!    │   RecipientPurged│                            │
@@ -21,10 +21,9 @@
 //! - Revived: the operator put it back, its deaths forgotten.
 
 use hive_proto::ids::UnixMs;
-use hive_proto::limits::MAX_ATTEMPTS;
 
 use super::outcome::{Finish, Requeue, Settlement};
-use super::retry::backoff_ms;
+use super::retry::Retry;
 
 /// Where a message is. `attempt` counts its deaths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +74,7 @@ pub struct Illegal {
 ///
 /// # Errors
 /// When the event cannot happen in this state.
-pub fn next(from: State, event: Event) -> Result<State, Illegal> {
+pub fn next(retry: &Retry, from: State, event: Event) -> Result<State, Illegal> {
     match (from, event) {
         (
             State::Queued {
@@ -87,7 +86,7 @@ pub fn next(from: State, event: Event) -> Result<State, Illegal> {
         (State::Queued { attempt, .. }, Event::RecipientPurged) => Ok(State::Dead { attempt }),
         (State::Leased { .. }, Event::Settled(Settlement::Finish(how), _)) => Ok(State::Acked(how)),
         (State::Leased { attempt, .. }, Event::Settled(Settlement::Requeue(how), now)) => {
-            Ok(requeued(attempt, how, now))
+            Ok(requeued(retry, attempt, how, now))
         }
         (State::Dead { .. }, Event::Revived) => Ok(State::Queued {
             attempt: 0,
@@ -107,13 +106,16 @@ pub fn next(from: State, event: Event) -> Result<State, Illegal> {
     }
 }
 
-fn requeued(attempt: u32, how: Requeue, now: UnixMs) -> State {
+fn requeued(retry: &Retry, attempt: u32, how: Requeue, now: UnixMs) -> State {
     let (attempt, not_before) = match how {
         Requeue::Uncounted => (attempt, None),
         Requeue::Counted => (attempt + 1, None),
-        Requeue::CountedBackoff => (attempt + 1, Some(now.plus_ms(backoff_ms(attempt + 1)))),
+        Requeue::CountedBackoff => {
+            let wait = retry.backoff_ms(attempt + 1);
+            (attempt + 1, Some(now.plus_ms(wait)))
+        }
     };
-    if attempt > MAX_ATTEMPTS {
+    if attempt > retry.attempts {
         return State::Dead { attempt };
     }
     State::Queued {
@@ -128,8 +130,9 @@ mod tests {
     use hive_proto::ids::UnixMs;
     use proptest::prelude::*;
 
-    use super::{Delivery, Event, State, next};
+    use super::{Delivery, Event, Illegal, State};
     use crate::model::outcome::{Finish, Requeue, Settlement};
+    use crate::model::retry::Retry;
 
     const NEW: State = State::Queued {
         attempt: 0,
@@ -137,13 +140,31 @@ mod tests {
         delivery: Delivery::First,
     };
 
+    fn next(state: State, event: Event) -> Result<State, Illegal> {
+        super::next(&Retry::default(), state, event)
+    }
+
+    fn die_by(retry: &Retry, state: State, how: Requeue) -> State {
+        let leased = super::next(retry, state, Event::Taken).unwrap();
+        let settled = Event::Settled(Settlement::Requeue(how), UnixMs(1_000));
+        super::next(retry, leased, settled).unwrap()
+    }
+
     fn die(state: State, how: Requeue) -> State {
-        let leased = next(state, Event::Taken).unwrap();
-        next(
-            leased,
-            Event::Settled(Settlement::Requeue(how), UnixMs(1_000)),
-        )
-        .unwrap()
+        die_by(&Retry::default(), state, how)
+    }
+
+    #[test]
+    fn the_rule_says_which_death_is_the_last() {
+        let retry = Retry {
+            attempts: 1,
+            ..Retry::default()
+        };
+        for how in [Requeue::Counted, Requeue::CountedBackoff] {
+            let once = die_by(&retry, NEW, how);
+            assert!(matches!(once, State::Queued { attempt: 1, .. }), "{once:?}");
+            assert_eq!(die_by(&retry, once, how), State::Dead { attempt: 2 });
+        }
     }
 
     #[test]

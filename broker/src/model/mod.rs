@@ -9,6 +9,7 @@ pub mod outcome;
 pub mod question;
 pub mod reminder;
 pub mod restart;
+pub mod retention;
 pub mod retry;
 pub mod rights;
 pub mod schedule;

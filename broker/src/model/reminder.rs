@@ -17,7 +17,7 @@
 use hive_proto::ids::UnixMs;
 use hive_proto::limits::REMINDER_ATTEMPTS;
 
-use super::retry::backoff_ms;
+use super::retry::Retry;
 
 /// Where a reminder is. `attempts` counts the tries that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn refused(attempts: u32, now: UnixMs) -> State {
     }
     State::Pending {
         attempts,
-        not_before: Some(now.plus_ms(backoff_ms(attempts))),
+        not_before: Some(now.plus_ms(Retry::default().backoff_ms(attempts))),
     }
 }
 

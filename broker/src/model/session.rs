@@ -6,7 +6,7 @@
 //!           open      ▼           │    another instance, the holder gone or silent
 //!  None ──────────▶ Held{epoch} ──┴──────────────────────────▶ Held{epoch + 1}, old one fenced
 //!                     │  ▲
-//!  60 s without beat, │  │ open (any instance) ▶ Held{epoch + 1}
+//!  lease without beat,│  │ open (any instance) ▶ Held{epoch + 1}
 //!  or process gone    ▼  │
 //!                   Fenced{epoch}
 //! ```
@@ -16,7 +16,7 @@
 use std::time::Duration;
 
 use hive_proto::ids::Epoch;
-use hive_proto::limits::{LEVEL, LOST_MS};
+use hive_proto::limits::LEVEL;
 
 /// What is known of an agent's session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,10 +61,11 @@ pub fn serves(level: u32) -> bool {
     level >= LEVEL.saturating_sub(1).max(1) && level <= LEVEL
 }
 
-/// Whether a session that was last heard of at `seen` is lost; both by the monotonic clock.
+/// Whether a session that was last heard of at `seen` has outlived its `lease`; both times by the
+/// monotonic clock.
 #[must_use]
-pub fn is_lost(seen: Duration, now: Duration) -> bool {
-    now.saturating_sub(seen) >= Duration::from_millis(u64::from(LOST_MS))
+pub fn is_lost(lease: Duration, seen: Duration, now: Duration) -> bool {
+    now.saturating_sub(seen) >= lease
 }
 
 /// Who may open.
@@ -157,10 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_lost_after_sixty_seconds() {
+    fn a_session_is_lost_with_its_lease() {
         let secs = Duration::from_secs;
-        assert!(!is_lost(secs(10), secs(69)));
-        assert!(is_lost(secs(10), secs(70)));
-        assert!(!is_lost(secs(10), secs(5)));
+        for lease in [20, 60] {
+            let lost = |seen, now| is_lost(secs(lease), secs(seen), secs(now));
+            assert!(!lost(10, 9 + lease));
+            assert!(lost(10, 10 + lease));
+            assert!(!lost(10, 5));
+        }
     }
 }

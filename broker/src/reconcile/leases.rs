@@ -3,8 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hive_proto::limits::LOST_MS;
-
 use super::{ReconcileError, Reconciler, Report};
 use crate::clock::Clock;
 use crate::sessions::Sessions;
@@ -19,8 +17,6 @@ pub struct Leases {
 }
 
 const PERIOD: Duration = Duration::from_secs(5);
-/// A gap between two runs in which the broker itself cannot have listened.
-const STOOD_STILL: Duration = Duration::from_millis(LOST_MS as u64 / 2);
 
 // === impl Leases ===
 
@@ -35,13 +31,14 @@ impl Leases {
         }
     }
 
-    /// Whether the broker was stopped (SIGSTOP, a sleeping host) since the last run.
+    /// Whether the broker was stopped (SIGSTOP, a sleeping host) since the last run: a gap of half a
+    /// lease is one in which it cannot have listened.
     fn stood_still(&self) -> bool {
         let now = self.clock.monotonic();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let gap = now.saturating_sub(*last);
         *last = now;
-        gap >= STOOD_STILL
+        gap >= self.sessions.lease() / 2
     }
 }
 

@@ -8,6 +8,7 @@ use hive_proto::ids::UnixMs;
 use super::{ReconcileError, Reconciler, Report};
 use crate::clock::Clock;
 use crate::model::event::{Keep, Kind};
+use crate::model::retention::Terms;
 use crate::store::{Store, StoreError, Tx, events, messages, reminders, schedules, turns};
 
 /// The reconciler.
@@ -15,6 +16,7 @@ use crate::store::{Store, StoreError, Tx, events, messages, reminders, schedules
 pub struct Retention {
     store: Store,
     clock: Clock,
+    keep: Terms,
     trust: Mutex<Trust>,
 }
 
@@ -31,17 +33,15 @@ struct Trust {
 
 const PERIOD: Duration = Duration::from_secs(60 * 60);
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-const MAIL_DAYS: i64 = 30;
-const STREAM_DAYS: i64 = 14;
-const SEMANTIC_DAYS: i64 = 90;
 /// Rows of one transaction.
 const BATCH: u32 = 500;
 /// The wall clock may run away from the monotonic one by so much between two runs.
 const DRIFT_MS: i64 = 60 * 60 * 1000;
 /// After a jump the new time is believed once it has stood for so long.
 const DISTRUST: Duration = Duration::from_secs(24 * 60 * 60);
-/// A start so long after anything was written is either a long holiday or a wrong clock.
-const HOLIDAY_MS: i64 = 7 * DAY_MS;
+/// A start so long after anything was written is either a long holiday or a wrong clock; so is one
+/// after less, if less is all that anything is kept.
+const HOLIDAY_DAYS: i64 = 7;
 
 // === impl Retention ===
 
@@ -57,8 +57,15 @@ impl Retention {
         Self {
             store,
             clock,
+            keep: Terms::default(),
             trust,
         }
+    }
+
+    /// The same, with things kept for so long.
+    #[must_use]
+    pub fn keeping(self, keep: Terms) -> Self {
+        Self { keep, ..self }
     }
 
     /// Whether ages can be believed now: a clock that has just jumped, or that woke up in another
@@ -75,7 +82,7 @@ impl Retention {
                 .map_or(0, |newest| before.0.saturating_sub(newest.0));
             let mut trust = self.trust();
             trust.compared = true;
-            if idle_ms > HOLIDAY_MS {
+            if idle_ms > HOLIDAY_DAYS.min(self.keep.shortest()) * DAY_MS {
                 trust.from = trust.monotonic + DISTRUST;
             }
         }
@@ -142,28 +149,28 @@ impl Reconciler for Retention {
 
     async fn run(&self) -> Result<Report, ReconcileError> {
         if !self.trusts_the_clock().await? {
-            let why = "the clock was set, or nothing ran for a week; nothing is deleted for a day";
+            let why = "the clock was set, or nothing ran for days; nothing is deleted for a day";
             return Ok(Report::default().note(why));
         }
-        let now = self.clock.now();
+        let (keep, now) = (self.keep, self.clock.now());
         let ago = move |days: i64| now.plus_ms(-days * DAY_MS);
         let mail = self
-            .drain(move |tx| messages::prune(tx, ago(MAIL_DAYS), BATCH))
+            .drain(move |tx| messages::prune(tx, ago(keep.acked_mail), BATCH))
             .await?;
         let reminders = self
-            .drain(move |tx| reminders::prune(tx, ago(MAIL_DAYS), BATCH))
+            .drain(move |tx| reminders::prune(tx, ago(keep.acked_mail), BATCH))
             .await?;
         let turns = self
-            .drain(move |tx| turns::prune(tx, ago(SEMANTIC_DAYS), BATCH))
+            .drain(move |tx| turns::prune(tx, ago(keep.turns), BATCH))
             .await?;
         let slots = self
-            .drain(move |tx| schedules::prune_occurrences(tx, ago(SEMANTIC_DAYS), BATCH))
+            .drain(move |tx| schedules::prune_occurrences(tx, ago(keep.events), BATCH))
             .await?;
         let ended = self
-            .drain(move |tx| schedules::prune(tx, ago(SEMANTIC_DAYS), BATCH))
+            .drain(move |tx| schedules::prune(tx, ago(keep.events), BATCH))
             .await?;
-        let stream = self.events(Keep::Stream, ago(STREAM_DAYS)).await?;
-        let semantic = self.events(Keep::Semantic, ago(SEMANTIC_DAYS)).await?;
+        let stream = self.events(Keep::Stream, ago(keep.stream_events)).await?;
+        let semantic = self.events(Keep::Semantic, ago(keep.events)).await?;
         Ok(Report::default()
             .count("messages deleted", mail)
             .count("reminders deleted", reminders)

@@ -18,9 +18,12 @@ use crate::store::{Recipient, Store, StoreError, Tx};
 pub struct Stalled {
     store: Store,
     clock: Clock,
+    /// How long a message may wait.
+    patience_ms: i64,
 }
 
 const PERIOD: Duration = Duration::from_secs(60);
+const MINUTE_MS: i64 = 60 * 1000;
 /// Messages of one run.
 const BATCH: u32 = 500;
 
@@ -29,7 +32,21 @@ const BATCH: u32 = 500;
 impl Stalled {
     #[must_use]
     pub fn new(store: Store, clock: Clock) -> Self {
-        Self { store, clock }
+        Self {
+            store,
+            clock,
+            patience_ms: STALLED_MS,
+        }
+    }
+
+    /// The same, with messages that may wait so long.
+    #[must_use]
+    pub fn after(self, patience: Duration) -> Self {
+        let patience_ms = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
+        Self {
+            patience_ms,
+            ..self
+        }
     }
 }
 
@@ -45,7 +62,8 @@ impl Reconciler for Stalled {
 
     async fn run(&self) -> Result<Report, ReconcileError> {
         // Looked for without the writer: usually there is nothing.
-        let before = self.clock.now().plus_ms(-STALLED_MS);
+        let patience_ms = self.patience_ms;
+        let before = self.clock.now().plus_ms(-patience_ms);
         let found = self
             .store
             .read(move |conn| messages::stalled(conn, before, 1))
@@ -53,13 +71,13 @@ impl Reconciler for Stalled {
         if found.is_empty() {
             return Ok(Report::default().count("stalled", 0));
         }
-        let noted = self.store.write(note).await?;
+        let noted = self.store.write(move |tx| note(tx, patience_ms)).await?;
         Ok(Report::default().count("stalled", noted))
     }
 }
 
-fn note(tx: &mut Tx<'_>) -> Result<usize, StoreError> {
-    let rows = messages::stalled(tx.conn(), tx.now().plus_ms(-STALLED_MS), BATCH)?;
+fn note(tx: &mut Tx<'_>, patience_ms: i64) -> Result<usize, StoreError> {
+    let rows = messages::stalled(tx.conn(), tx.now().plus_ms(-patience_ms), BATCH)?;
     let mut told: BTreeMap<(AgentId, Told), Vec<&Fate>> = BTreeMap::new();
     for row in &rows {
         messages::mark_stalled(tx, row)?;
@@ -71,7 +89,7 @@ fn note(tx: &mut Tx<'_>) -> Result<usize, StoreError> {
         }
     }
     for ((to, whom), rows) in told {
-        tell(tx, to, whom, &rows)?;
+        tell(tx, to, whom, &rows, patience_ms / MINUTE_MS)?;
     }
     Ok(rows.len())
 }
@@ -91,7 +109,13 @@ fn whom(row: &Fate) -> Vec<Told> {
 }
 
 /// One notice for all of the recipient's messages that this one must know of.
-fn tell(tx: &mut Tx<'_>, to: AgentId, whom: Told, rows: &[&Fate]) -> Result<(), StoreError> {
+fn tell(
+    tx: &mut Tx<'_>,
+    to: AgentId,
+    whom: Told,
+    rows: &[&Fate],
+    minutes: i64,
+) -> Result<(), StoreError> {
     let Some(member) = roster::member(tx.conn(), to)? else {
         return Ok(());
     };
@@ -108,7 +132,7 @@ fn tell(tx: &mut Tx<'_>, to: AgentId, whom: Told, rows: &[&Fate]) -> Result<(), 
         more => format!(" and {more} more"),
     };
     let body = format!(
-        "{} has taken none of these messages for 15 minutes: {}{more}",
+        "{} has taken none of these messages for {minutes} minutes: {}{more}",
         member.name,
         ids.join(", ")
     );

@@ -66,7 +66,8 @@ impl AgentService for AgentRpc {
         };
         let opened = self.hive.sessions.open(self.agent, hello).await;
         let opened = opened.map_err(status)?;
-        Ok(Response::new(wire::opened(&self.hive.config, opened)))
+        let beat = self.hive.sessions.beat_interval();
+        Ok(Response::new(wire::opened(&self.hive.config, beat, opened)))
     }
 
     type AttendStream = BoxStream<'static, Result<v1::Directive, Status>>;

@@ -37,9 +37,23 @@ pub struct Live {
     pub level: u32,
 }
 
+/// What a harness says it is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doing {
+    pub state: HarnessState,
+    /// When a park ends.
+    pub until: Option<UnixMs>,
+    /// Why it is parked, in one sentence.
+    pub detail: String,
+}
+
 /// The map, shared by the services and the write closures.
-#[derive(Debug, Default)]
-pub(super) struct Map(Mutex<HashMap<AgentId, Entry>>);
+#[derive(Debug)]
+pub(super) struct Map {
+    entries: Mutex<HashMap<AgentId, Entry>>,
+    /// How long a session lives without a beat.
+    pub(super) lease: Duration,
+}
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -49,9 +63,9 @@ pub(super) struct Entry {
     pub(super) connecting: Duration,
     /// When it was heard of last, by the monotonic clock.
     pub(super) seen: Duration,
-    pub(super) state: HarnessState,
-    pub(super) until: Option<UnixMs>,
-    pub(super) detail: String,
+    pub(super) doing: Doing,
+    /// The row does not hold what the last beat said.
+    pub(super) unwritten: bool,
     pub(super) version: String,
     pub(super) level: u32,
 }
@@ -65,8 +79,15 @@ pub(super) struct Attached {
 // === impl Map ===
 
 impl Map {
+    pub(super) fn new(lease: Duration) -> Self {
+        Self {
+            entries: Mutex::default(),
+            lease,
+        }
+    }
+
     pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<AgentId, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The agent's session as the model sees it: the row, and whether its holder is there.
@@ -78,7 +99,7 @@ impl Map {
             return Session::Fenced { epoch: row.epoch };
         }
         let holder = match self.lock().get(&row.agent) {
-            Some(entry) if entry.epoch == row.epoch => entry.holder(now),
+            Some(entry) if entry.epoch == row.epoch => entry.holder(self.lease, now),
             Some(_) | None => Holder::Away,
         };
         Session::Held {
@@ -107,9 +128,12 @@ impl Entry {
             attached: None,
             connecting: Duration::ZERO,
             seen: now,
-            state: row.state,
-            until: row.until,
-            detail: row.detail.clone(),
+            doing: Doing {
+                state: row.state,
+                until: row.until,
+                detail: row.detail.clone(),
+            },
+            unwritten: false,
             version: row.version.clone(),
             level: row.level,
         }
@@ -120,9 +144,9 @@ impl Entry {
             epoch: self.epoch,
             connection: self.connection(),
             silent_for: now.saturating_sub(self.seen),
-            state: self.state,
-            until: self.until,
-            detail: self.detail.clone(),
+            state: self.doing.state,
+            until: self.doing.until,
+            detail: self.doing.detail.clone(),
             version: self.version.clone(),
             level: self.level,
         }
@@ -144,10 +168,10 @@ impl Entry {
         }
     }
 
-    fn holder(&self, now: Duration) -> Holder {
+    fn holder(&self, lease: Duration, now: Duration) -> Holder {
         match self.connection() {
             Connection::Away if now >= self.connecting => Holder::Away,
-            Connection::Away | Connection::Connected if session::is_lost(self.seen, now) => {
+            Connection::Away | Connection::Connected if session::is_lost(lease, self.seen, now) => {
                 Holder::Silent
             }
             Connection::Away | Connection::Connected => Holder::Serving,

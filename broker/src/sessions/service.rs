@@ -3,44 +3,32 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use futures::stream::BoxStream;
-use hive_proto::ids::{AgentId, Epoch, UnixMs};
-use hive_proto::v1::HarnessState;
+use hive_proto::ids::{AgentId, Epoch};
+use hive_proto::limits::{BEAT_MS, LOST_MS};
 use tokio::sync::{OnceCell, mpsc};
 
 use super::attend::{Directive, attendance};
 use super::error::SessionError;
-use super::live::{Attached, Entry, Live, Map};
+use super::live::{Attached, Doing, Entry, Live, Map};
 use super::open::{self, Hello, Opened};
 use crate::clock::Clock;
-use crate::model::outcome::Loss;
-use crate::model::session;
-use crate::settle;
 use crate::shutdown::Tasks;
 use crate::store::roster::{self, Work};
-use crate::store::sessions::{self as table, Fence};
+use crate::store::sessions as table;
 use crate::store::{Store, StoreError};
 
 /// The sessions service; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Sessions {
-    store: Store,
-    clock: Clock,
+    pub(super) store: Store,
+    pub(super) clock: Clock,
     tasks: Tasks,
-    map: Arc<Map>,
+    pub(super) map: Arc<Map>,
     restored: Arc<OnceCell<()>>,
     streams: Arc<AtomicU64>,
-}
-
-/// What a harness says it is doing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doing {
-    pub state: HarnessState,
-    /// When a park ends.
-    pub until: Option<UnixMs>,
-    /// Why it is parked, in one sentence.
-    pub detail: String,
 }
 
 /// The answer to a beat.
@@ -72,13 +60,32 @@ impl Sessions {
             store,
             clock,
             tasks,
-            map: Arc::default(),
+            map: Arc::new(Map::new(Duration::from_millis(LOST_MS.into()))),
             restored: Arc::default(),
             streams: Arc::default(),
         }
     }
 
-    /// Gives every session of the broker that ran before a fresh 60 s; only the first call does.
+    /// The same, with sessions that live so long without a beat; for one that nobody uses yet.
+    #[must_use]
+    pub fn leasing(self, lease: Duration) -> Self {
+        let map = Arc::new(Map::new(lease));
+        Self { map, ..self }
+    }
+
+    /// How long a session lives without a beat.
+    #[must_use]
+    pub fn lease(&self) -> Duration {
+        self.map.lease
+    }
+
+    /// How often a harness is to beat: at least four times in a lease, so that three may be lost.
+    #[must_use]
+    pub fn beat_interval(&self) -> Duration {
+        Duration::from_millis(BEAT_MS.into()).min(self.map.lease / 4)
+    }
+
+    /// Gives every session of the broker that ran before a fresh lease; only the first call does.
     ///
     /// # Errors
     /// The store's failure.
@@ -162,7 +169,10 @@ impl Sessions {
         doing: Doing,
     ) -> Result<Beaten, SessionError> {
         self.restore().await?;
-        let detail: String = doing.detail.chars().take(DETAIL).collect();
+        let doing = Doing {
+            detail: doing.detail.chars().take(DETAIL).collect(),
+            ..doing
+        };
         let news = {
             let mut map = self.map.lock();
             let entry = map
@@ -170,26 +180,13 @@ impl Sessions {
                 .filter(|entry| entry.epoch == epoch)
                 .ok_or(SessionError::Stale { given: epoch })?;
             entry.seen = self.clock.monotonic();
-            let news =
-                entry.state != doing.state || entry.until != doing.until || entry.detail != detail;
-            entry.state = doing.state;
-            entry.until = doing.until;
-            entry.detail.clone_from(&detail);
-            news
+            // Until it is written, every beat tries again.
+            entry.unwritten |= entry.doing != doing;
+            entry.doing = doing.clone();
+            entry.unwritten
         };
         if news {
-            let written = self
-                .store
-                .write(move |tx| {
-                    table::set_state(tx, agent, epoch, doing.state, doing.until, &detail)
-                })
-                .await;
-            match written {
-                Err(StoreError::Conflict { .. }) => {
-                    return Err(SessionError::Stale { given: epoch });
-                }
-                other => other?,
-            }
+            self.write_state(agent, epoch, doing).await?;
         }
         self.paused(agent).await
     }
@@ -238,77 +235,32 @@ impl Sessions {
         }
     }
 
-    /// Takes the session from a harness that is gone, and settles what it held.
-    ///
-    /// # Errors
-    /// The store's failure.
-    pub async fn release(&self, agent: AgentId, loss: Loss) -> Result<(), StoreError> {
-        self.store
-            .write(move |tx| {
-                settle::release(tx, agent, loss)?;
-                match table::get(tx.conn(), agent)?.filter(|row| !row.instance.is_empty()) {
-                    Some(row) => table::fence(tx, agent, row.epoch, Fence::Gone),
-                    None => Ok(()),
-                }
-            })
-            .await?;
-        self.forget(agent);
-        Ok(())
-    }
-
-    /// The sessions that have been silent for 60 s.
-    pub(crate) fn lost(&self) -> Vec<(AgentId, Epoch)> {
-        let now = self.clock.monotonic();
-        let map = self.map.lock();
-        map.iter()
-            .filter(|(_, entry)| session::is_lost(entry.seen, now))
-            .map(|(agent, entry)| (*agent, entry.epoch))
-            .collect()
-    }
-
-    /// Takes a silent session from its holder; what it held runs again, counted.
-    ///
-    /// # Errors
-    /// The store's failure.
-    pub(crate) async fn lose(&self, agent: AgentId, epoch: Epoch) -> Result<(), StoreError> {
-        let lost = self
-            .store
-            .write(move |tx| {
-                // First, so that a session that is another's by now loses nothing.
-                table::fence(tx, agent, epoch, Fence::Lost)?;
-                settle::release(tx, agent, Loss::WithHarness)
-            })
-            .await;
-        match lost {
-            Ok(_) | Err(StoreError::Conflict { .. }) => {}
-            Err(failure) => return Err(failure),
-        }
-        let mut map = self.map.lock();
-        if map.get(&agent).is_some_and(|entry| entry.epoch == epoch)
-            && let Some(entry) = map.remove(&agent)
-        {
-            entry.cut();
-        }
-        Ok(())
-    }
-
-    /// The broker itself stood still: nobody can be blamed for the silence.
-    pub(crate) fn excuse_all(&self) {
-        let now = self.clock.monotonic();
-        for entry in self.map.lock().values_mut() {
-            entry.seen = now;
-        }
-    }
-
     /// How many sessions are known.
     pub(crate) fn count(&self) -> usize {
         self.map.lock().len()
     }
 
-    fn forget(&self, agent: AgentId) {
-        if let Some(entry) = self.map.lock().remove(&agent) {
-            entry.cut();
+    async fn write_state(
+        &self,
+        agent: AgentId,
+        epoch: Epoch,
+        doing: Doing,
+    ) -> Result<(), SessionError> {
+        let said = doing.clone();
+        let written = self.store.write(move |tx| {
+            table::set_state(tx, agent, epoch, said.state, said.until, &said.detail)
+        });
+        match written.await {
+            Err(StoreError::Conflict { .. }) => return Err(SessionError::Stale { given: epoch }),
+            other => other?,
         }
+        if let Some(entry) = self.map.lock().get_mut(&agent)
+            && entry.epoch == epoch
+            && entry.doing == doing
+        {
+            entry.unwritten = false;
+        }
+        Ok(())
     }
 
     async fn paused(&self, agent: AgentId) -> Result<Beaten, SessionError> {

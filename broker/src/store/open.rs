@@ -13,6 +13,7 @@ use super::readers::Readers;
 use super::tx::Tx;
 use super::writer::{Job, Keep, Writer};
 use crate::clock::Clock;
+use crate::model::retry::Retry;
 use crate::shutdown::Tasks;
 use crate::wakers::Wakers;
 
@@ -58,6 +59,19 @@ impl Store {
     /// A damaged file, a schema newer than this build, a directory that cannot be written: the
     /// database is left untouched in each case.
     pub fn open(home: &Path, clock: Clock, tasks: Tasks) -> Result<Self, StoreError> {
+        Self::open_by(Retry::default(), home, clock, tasks)
+    }
+
+    /// The same, with messages tried again by this rule.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_by(
+        retry: Retry,
+        home: &Path,
+        clock: Clock,
+        tasks: Tasks,
+    ) -> Result<Self, StoreError> {
         let path = home.join(FILE);
         migrate::refuse_damaged(&path)?;
         let mut conn = Connection::open(&path)?;
@@ -71,6 +85,7 @@ impl Store {
             conn,
             jobs: receiver,
             clock,
+            retry,
             wakers: wakers.clone(),
             tasks,
             health: health_sender,

@@ -3,6 +3,8 @@
 use hive_proto::ids::{AgentId, UnixMs};
 use rusqlite::Connection;
 
+use crate::model::retry::Retry;
+
 /// Whose long poll a committed row wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recipient {
@@ -15,6 +17,7 @@ pub enum Recipient {
 pub struct Tx<'a> {
     conn: &'a Connection,
     now: UnixMs,
+    retry: Retry,
     wakes: Vec<Recipient>,
     evented: bool,
 }
@@ -29,10 +32,11 @@ pub(super) struct AfterCommit {
 // === impl Tx ===
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(conn: &'a Connection, now: UnixMs) -> Self {
+    pub(super) fn new(conn: &'a Connection, now: UnixMs, retry: Retry) -> Self {
         Self {
             conn,
             now,
+            retry,
             wakes: Vec::new(),
             evented: false,
         }
@@ -48,6 +52,12 @@ impl<'a> Tx<'a> {
     #[must_use]
     pub fn now(&self) -> UnixMs {
         self.now
+    }
+
+    /// The rule by which messages are tried again.
+    #[must_use]
+    pub fn retry(&self) -> &Retry {
+        &self.retry
     }
 
     /// Wakes the recipient's long polls after the commit.

@@ -9,6 +9,7 @@ use tracing::error;
 use super::error::StoreError;
 use super::tx::{AfterCommit, Tx};
 use crate::clock::Clock;
+use crate::model::retry::Retry;
 use crate::shutdown::Tasks;
 use crate::wakers::Wakers;
 
@@ -36,6 +37,7 @@ pub(super) struct Writer {
     pub(super) conn: Connection,
     pub(super) jobs: mpsc::UnboundedReceiver<Box<dyn Job>>,
     pub(super) clock: Clock,
+    pub(super) retry: Retry,
     pub(super) wakers: Arc<Wakers>,
     pub(super) tasks: Tasks,
     /// Last failure of a commit, for `hive status`; empty when the last commit worked.
@@ -86,7 +88,7 @@ impl Writer {
         let mut all = AfterCommit::default();
         for job in group.iter_mut() {
             self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
-            let mut tx = Tx::new(&self.conn, self.clock.now());
+            let mut tx = Tx::new(&self.conn, self.clock.now(), self.retry);
             match job.run(&mut tx) {
                 Keep::Release => {
                     let after = tx.finish();

@@ -1,6 +1,7 @@
 //! Sessions on the wire.
 
-use hive_proto::limits::BEAT_MS;
+use std::time::Duration;
+
 use hive_proto::v1::{self, DirectiveKind, EngineConfig, OpenSessionResponse};
 
 use crate::config::Config;
@@ -9,7 +10,7 @@ use crate::store::agents::AgentRow;
 
 /// An open session, with everything that the harness needs to run its engine.
 #[must_use]
-pub fn opened(config: &Config, opened: Opened) -> OpenSessionResponse {
+pub fn opened(config: &Config, beat: Duration, opened: Opened) -> OpenSessionResponse {
     let engine = engine(config, &opened.agent);
     let (resumed, open_turn) = match opened.opening {
         Opening::New => (false, 0),
@@ -23,7 +24,7 @@ pub fn opened(config: &Config, opened: Opened) -> OpenSessionResponse {
         parent: opened.parent,
         resumed,
         open_turn,
-        beat_interval_ms: BEAT_MS,
+        beat_interval_ms: u32::try_from(beat.as_millis()).unwrap_or(u32::MAX),
         engine: Some(engine),
         paused: opened.agent.paused,
         tools: Some(super::rights::tools(&opened.tools)),

@@ -116,6 +116,19 @@ impl Core {
         }
     }
 
+    /// The same with sessions that live so long without a beat.
+    pub(crate) fn leasing(self, lease: Duration) -> Self {
+        let clock = self.time.clock();
+        let sessions = Sessions::new(self.store.clone(), clock.clone(), self.tasks.clone());
+        let sessions = sessions.leasing(lease);
+        Self {
+            turns: Turns::new(self.store.clone(), sessions.clone()),
+            leases: Leases::new(sessions.clone(), clock),
+            sessions,
+            ..self
+        }
+    }
+
     /// The next broker on the same database; what was in memory is gone.
     pub(crate) fn restart(self) -> Self {
         let Self { dir, time, .. } = self;
@@ -260,6 +273,14 @@ impl Core {
             .await
             .unwrap();
         rows.into_iter().map(|row| (row.from, row.body)).collect()
+    }
+
+    /// Every event that is left, also when none is.
+    pub(crate) async fn kinds_or_none(&self) -> Vec<String> {
+        match self.store.read(hived::store::events::last_seq).await {
+            Ok(hive_proto::ids::EventSeq(0)) => Vec::new(),
+            _ => self.kinds().await,
+        }
     }
 
     /// Every event so far.

@@ -6,6 +6,7 @@
     reason = "helpers of tests: a failure is the test's failure"
 )]
 
+mod agents;
 mod approvals;
 mod bind;
 mod events;

@@ -6,6 +6,7 @@ use hive_proto::ids::UnixMs;
 use hive_proto::v1::{FailureClass, MessageState, Outcome};
 use hived::inbox::{Sender, WaitingKind};
 use hived::model::message::Delivery;
+use hived::model::retention::Terms;
 use hived::reconcile::{Leases, Reconcilers, Retention, Stalled};
 use hived::store::Recipient;
 use hived::turns::TurnError;
@@ -147,6 +148,96 @@ async fn retention_keeps_what_is_young_or_unfinished() {
     );
     core.time.advance(secs(60 * DAY));
     assert_eq!(run(&core.retention).await.get("turns deleted"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_thing_is_kept_as_long_as_its_own_key_says() {
+    let core = Core::new();
+    let scout = core.agent("scout").await;
+    let epoch = core.open(scout, "a").await;
+    core.send(OPERATOR, "scout", "1").await;
+    let turn = core.take(scout, epoch, 1).await.turn.unwrap();
+    core.end(scout, epoch, turn, Outcome::Ok).await;
+    let keep = Terms {
+        acked_mail: 1,
+        turns: 2,
+        stream_events: 3,
+        events: 4,
+    };
+    let retention = Retention::new(core.store.clone(), core.time.clock()).keeping(keep);
+    let has = |kinds: &[String], word: &str| kinds.iter().any(|kind| kind == word);
+    let mut left = Vec::new();
+    for _ in 0..5 {
+        let report = run(&retention).await;
+        let kinds = core.kinds_or_none().await;
+        left.push((
+            report.get("messages deleted"),
+            report.get("turns deleted"),
+            has(&kinds, "session.opened"),
+            has(&kinds, "message.acked"),
+        ));
+        // By and by: a jump would not be believed.
+        core.time.advance(secs(DAY + 1));
+    }
+    let expected = [
+        (0, 0, true, true),
+        (1, 0, true, true),
+        (0, 1, true, true),
+        (0, 0, false, true),
+        (0, 0, false, false),
+    ];
+    assert_eq!(left, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_for_a_day_outlives_a_start_with_a_clock_two_days_ahead() {
+    let core = Core::new();
+    let scout = core.agent("scout").await;
+    let epoch = core.open(scout, "a").await;
+    core.send(OPERATOR, "scout", "1").await;
+    let turn = core.take(scout, epoch, 1).await.turn.unwrap();
+    core.end(scout, epoch, turn, Outcome::Ok).await;
+    let days = i64::try_from(2 * DAY).unwrap() * 1_000;
+    core.time.set_wall(UnixMs(START.0 + days));
+    let keep = Terms {
+        acked_mail: 1,
+        ..Terms::default()
+    };
+    let retention = Retention::new(core.store.clone(), core.time.clock()).keeping(keep);
+    assert_eq!(run(&retention).await.get("messages deleted"), 0);
+    core.time.advance(secs(DAY));
+    assert_eq!(run(&retention).await.get("messages deleted"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mail_is_stalled_after_the_time_that_was_set() {
+    let core = Core::new();
+    core.agent("scout").await;
+    core.send(OPERATOR, "scout", "1").await;
+    let stalled = Stalled::new(core.store.clone(), core.time.clock()).after(secs(120));
+    core.time.advance(secs(119));
+    assert_eq!(run(&stalled).await.get("stalled"), 0);
+    core.time.advance(secs(2));
+    assert_eq!(run(&stalled).await.get("stalled"), 1);
+    let told = core.mail(Recipient::Operator).await;
+    assert!(told[0].1.contains("for 2 minutes"), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_lives_as_long_as_its_lease() {
+    for lease in [20, 300] {
+        let core = Core::new().leasing(secs(lease));
+        let scout = core.agent("scout").await;
+        let epoch = core.open(scout, "a").await;
+        let _stream = core.sessions.attend(scout, epoch).await.unwrap();
+        // In steps in which the broker has not stood still.
+        for _ in 0..3 {
+            core.time.advance(secs(lease / 4));
+            assert_eq!(run(&core.leases).await.get("lost"), 0);
+        }
+        core.time.advance(secs(lease / 4));
+        assert_eq!(run(&core.leases).await.get("lost"), 1, "{lease}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

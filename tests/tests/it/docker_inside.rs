@@ -55,6 +55,46 @@ async fn a_wake_from_inside_starts_a_turn_and_the_operators_commands_are_refused
     }
 }
 
+/// docs/operations.md is the reference: what stands there is what is set, and nothing else of hive's is.
+#[tokio::test]
+async fn the_environment_is_what_the_documentation_says() {
+    let setup = TestHive::builder().set("engine.context_window_tokens", 123_456);
+    let (hive, name, _) = two(setup).await;
+    let docs = include_str!("../../../docs/operations.md");
+    let listed = inspect(
+        &hive.container(&name),
+        "{{range .Config.Env}}{{println .}}{{end}}",
+    );
+    let of = |wanted: &str| {
+        let mut found = listed.lines().filter_map(|line| line.split_once('='));
+        found.find_map(|(key, value)| (key == wanted).then(|| value.to_owned()))
+    };
+    for (key, value) in [
+        ("HIVE_AGENT", name.as_str()),
+        ("HIVE_LABEL", name.as_str()),
+        ("HIVE_ROLE", "agent"),
+        ("HIVE_PARENT", "operator"),
+        ("HIVE_DEFAULT_MODEL", "haiku"),
+        ("HIVE_CONTEXT_WINDOW_TOKENS", "123456"),
+        ("HIVE_SOCKET", "/run/hive/broker.sock"),
+        ("HOME", "/home/agent"),
+        ("CLAUDE_CONFIG_DIR", "/home/agent/.claude"),
+    ] {
+        assert_eq!(of(key).as_deref(), Some(value), "{listed}");
+    }
+    for line in listed.lines().filter(|line| line.starts_with("HIVE_")) {
+        let key = line.split('=').next().unwrap_or_default();
+        assert!(
+            docs.contains(&format!("`{key}`")),
+            "{key} is not documented"
+        );
+    }
+    let proxied = listed.to_lowercase().contains("_proxy=");
+    assert!(!proxied, "nothing here is a proxy: {listed}");
+    let (code, said) = shell(&hive.container(&name), "echo $HIVE_CONTEXT_WINDOW_TOKENS");
+    assert_eq!((code, said.trim()), (0, "123456"));
+}
+
 #[tokio::test]
 async fn a_shell_inside_has_no_rights() {
     let (hive, name, _) = two(TestHive::builder()).await;

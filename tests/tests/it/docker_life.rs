@@ -192,6 +192,95 @@ async fn while_the_engine_is_away_nothing_is_known_and_nothing_is_started() {
     );
 }
 
+/// A turn that does not hear that it is to end, so that a stop takes its whole grace.
+const DEAF: &str = r#"
+[[rule]]
+steps = [{ shell = "echo turn >>started; trap '' TERM INT HUP; while :; do sleep 0.1; done" }]
+"#;
+
+#[tokio::test]
+async fn an_engine_that_hangs_in_the_middle_of_a_stop_is_unknown() {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let proxy = Proxy::start(&folder.path().join("d.sock"), &engine_socket());
+    let host = format!("unix://{}", proxy.socket.display());
+    let mut hive = TestHive::builder()
+        .runtime(Runtime::Docker)
+        .script(DEAF)
+        .env("DOCKER_HOST", &host)
+        .start()
+        .await;
+    let name = hive.unique("bee");
+    hive.create(&name, "").await;
+    hive.until_state(&name, "idle", START).await;
+    hive.send(&name, "hello").await;
+    started(&hive, &name, 1).await;
+
+    hive.hive(&["agent", "stop", &name]).await.expect_code(0);
+    hive.until_state(&name, "stopping", TRUTH).await;
+    proxy.hang();
+    // By now the engine has ended it; hive cannot know.
+    hive.until_state(&name, "unknown", Duration::from_secs(10))
+        .await;
+    stays("unknown", Duration::from_secs(4), || async {
+        hive.state(&name).await == "unknown"
+    })
+    .await;
+    proxy.mend();
+    hive.until_state(&name, "stopped", START).await;
+    // It was told to end, so it has not died.
+    let request = AgentRef { name: name.clone() };
+    let agent = hive.operator().get_agent(request).await.unwrap();
+    assert_eq!(agent.into_inner().restarts, 0);
+    let mailbox = hive.mailbox(&name).await;
+    assert_eq!((mailbox.len(), mailbox[0].attempt), (1, 0));
+}
+
+#[tokio::test]
+async fn a_container_that_a_restored_backup_does_not_know_is_ended_and_told() {
+    let (mut hive, old) = in_docker(ECHO).await;
+    let file = hive.home().with_file_name("before.db");
+    let path = file.to_str().unwrap().to_owned();
+    hive.hive(&["backup", "-o", &path]).await.expect_code(0);
+    let late = hive.unique("late");
+    hive.create(&late, "").await;
+    hive.until_state(&late, "idle", START).await;
+    let before = identity(&hive, &old);
+
+    // Containers go on while the daemon is away.
+    hive.terminate().await;
+    hive.hive(&["restore", "--force", &path])
+        .await
+        .expect_code(0);
+    hive.start().await;
+    let event = hive
+        .event(0, "it is told", SOON, |event| {
+            event.kind == "agent.orphan_ended"
+        })
+        .await;
+    assert!(event.data_json.contains(&late), "{event:?}");
+    let container = hive.container(&late);
+    until("its container is gone", START, || {
+        let left = docker(&["ps", "-aq", "--filter", &format!("name={container}")]);
+        std::future::ready(left.is_empty().then_some(()))
+    })
+    .await;
+    let status = hive.hive(&["status"]).await.expect_code(0);
+    assert!(
+        status.stdout.contains("unread message from system"),
+        "{}",
+        status.stdout
+    );
+    let told = hive.mailbox("").await;
+    assert!(
+        told.iter()
+            .any(|mail| mail.from == "system" && mail.body.contains(&late)),
+        "{told:#?}"
+    );
+    // The one that the backup knows goes on.
+    hive.until_state(&old, "idle", START).await;
+    assert_eq!(identity(&hive, &old), before);
+}
+
 #[tokio::test]
 async fn a_stop_ends_everything_and_a_removal_leaves_nothing() {
     let (hive, name) = in_docker(HELD).await;

@@ -23,6 +23,7 @@ mod engine_install;
 mod first_message;
 mod harness_turns;
 mod kills;
+mod limits;
 mod mail;
 mod operator_socket;
 mod purge;

@@ -180,7 +180,7 @@ impl Runtime for Process {
                 return Ok(());
             }
         }
-        tree::kill(&self.0.hive, &name, Some(leader.pid)).await;
+        tree::kill(&self.0.hive, &name, Some(&leader)).await;
         if ended(&mut running.ended, REAP).await {
             return Ok(());
         }

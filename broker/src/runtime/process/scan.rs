@@ -79,16 +79,19 @@ pub(super) fn is_harness(seen: &Seen) -> bool {
 }
 
 /// Those of `all` that belong to the agent: marked, in the leader's session, or descended from one
-/// that does. Never this process itself.
-pub(super) fn members(all: &[Seen], hive: &str, agent: &str, leader: Option<i32>) -> Vec<Seen> {
+/// that does. Never this process itself, and never one that merely bears the number that a dead
+/// leader had.
+pub(super) fn members(all: &[Seen], hive: &str, agent: &str, leader: Option<&Seen>) -> Vec<Seen> {
     let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let session = leader.and_then(|leader| session_of(all, leader));
     let mut found: Vec<Seen> = Vec::new();
     let mut rest: Vec<&Seen> = all.iter().filter(|seen| seen.pid != own).collect();
     rest.retain(|seen| {
         let env = environment(seen.pid);
         let marked = env.get(MARK_AGENT).is_some_and(|value| value == agent)
             && env.get(MARK_HIVE).is_some_and(|value| value == hive);
-        let ours = marked || leader == Some(seen.pid) || leader == Some(seen.session);
+        let led = session.is_some_and(|number| number == seen.session || number == seen.pid);
+        let ours = marked || led;
         if ours {
             found.push((*seen).clone());
         }
@@ -109,6 +112,16 @@ pub(super) fn members(all: &[Seen], hive: &str, agent: &str, leader: Option<i32>
     }
 }
 
+/// The number of the leader's session, unless it is another's by now. As long as one process of a
+/// session lives the kernel gives its number to nobody, so whoever bears the number beside another
+/// start time shows that nothing is left of it.
+fn session_of(all: &[Seen], leader: &Seen) -> Option<i32> {
+    let again = all
+        .iter()
+        .any(|seen| seen.pid == leader.pid && seen.started != leader.started);
+    (!again).then_some(leader.pid)
+}
+
 /// Whether the process may be looked at at all: without `/proc` leftovers cannot be found.
 pub(super) fn available() -> bool {
     Path::new("/proc/self/stat").exists()
@@ -116,7 +129,53 @@ pub(super) fn available() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, look, parse};
+    use super::{Seen, look, members, parse};
+
+    /// Beyond every number that the kernel gives: nothing is read of such a process.
+    const PID: i32 = 2_000_000_000;
+
+    fn seen(pid: i32, parent: i32, session: i32, started: u64) -> Seen {
+        Seen {
+            pid,
+            parent,
+            session,
+            started,
+        }
+    }
+
+    fn pids(all: &[Seen], leader: Option<&Seen>) -> Vec<i32> {
+        let found = members(all, "hive", "ann", leader);
+        found.into_iter().map(|seen| seen.pid).collect()
+    }
+
+    #[test]
+    fn a_leader_its_session_and_their_children_belong_together() {
+        let leader = seen(PID, 1, PID, 10);
+        let all = [
+            leader.clone(),
+            seen(PID + 1, PID, PID, 11),
+            seen(PID + 2, PID + 1, PID + 2, 12),
+            seen(PID + 3, 1, 1, 13),
+        ];
+        assert_eq!(pids(&all, Some(&leader)), [PID, PID + 1, PID + 2]);
+        // The leader is gone; what it left behind is still its own.
+        assert_eq!(pids(&all[1..], Some(&leader)), [PID + 1, PID + 2]);
+        assert_eq!(pids(&all, None), [0; 0]);
+    }
+
+    #[test]
+    fn a_number_given_anew_is_somebody_elses() {
+        let dead = seen(PID, 1, PID, 10);
+        // Alone, as the leader of a session, and within a session of somebody else.
+        for session in [PID, 1] {
+            let all = [
+                seen(PID, 1, session, 500),
+                seen(PID + 1, PID, session, 501),
+                seen(PID + 2, 1, session, 502),
+            ];
+            assert_eq!(pids(&all, Some(&dead)), [0; 0], "{session}");
+        }
+    }
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {

@@ -27,7 +27,7 @@ pub(super) fn signal(seen: &Seen, signal: Signal) {
 }
 
 /// KILLs everything that belongs to the agent until nothing is left; says how many there were.
-pub(super) async fn kill(hive: &str, agent: &str, leader: Option<i32>) -> usize {
+pub(super) async fn kill(hive: &str, agent: &str, leader: Option<&Seen>) -> usize {
     let begin = Instant::now();
     let mut killed = 0;
     loop {

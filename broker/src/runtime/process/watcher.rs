@@ -55,12 +55,7 @@ pub(super) fn watch(process: &Process, spec: &Spec, mut child: Child) {
     let tasks = process.0.tasks.clone();
     tasks.spawn("process.watch", async move {
         let code = wait(&process, &mut child, &running.leader).await;
-        tree::kill(
-            &process.0.hive,
-            spec.name.as_str(),
-            Some(running.leader.pid),
-        )
-        .await;
+        tree::kill(&process.0.hive, spec.name.as_str(), Some(&running.leader)).await;
         let exit = Exit {
             code,
             out_of_memory: false,
@@ -99,7 +94,7 @@ pub(super) fn adopt(process: &Process, found: Found) {
             // It has no parent here to die with: ending it now keeps leftovers out of the next start.
             () = stopping.cancelled() => tree::signal(&leader, Signal::TERM),
         }
-        tree::kill(&process.0.hive, found.name.as_str(), Some(leader.pid)).await;
+        tree::kill(&process.0.hive, found.name.as_str(), Some(&leader)).await;
         process.0.table().0.remove(&found.name);
         let _ = sender.send(true);
         process.0.tell(changed(found.agent_id, "die"));

@@ -10,7 +10,6 @@ use super::lifecycle::one;
 use super::row::{COLUMNS, FATE, Fate, MessageRow, mailbox, read, read_fate};
 use crate::model::event::Kind;
 use crate::model::message::Delivery;
-use crate::model::retry::is_due;
 use crate::store::events::{self, About};
 use crate::store::sessions::sql;
 use crate::store::{Recipient, StoreError, Tx};
@@ -182,7 +181,7 @@ fn head(
     let mut rows: Vec<MessageRow> = Vec::new();
     let mut bytes = 0;
     while let Some(row) = found.next().transpose()? {
-        if !is_due(row.not_before, tx.now()) {
+        if !tx.retry().is_due(row.not_before, tx.now()) {
             return Ok((rows, row.not_before));
         }
         bytes += row.body.len();
