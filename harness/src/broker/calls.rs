@@ -20,7 +20,7 @@ use super::backoff::Backoff;
 use super::client::BrokerClient;
 
 /// One attempt of a call that answers at once. Longer than a group commit on a busy disk.
-const DEADLINE: Duration = Duration::from_secs(15);
+pub(super) const DEADLINE: Duration = Duration::from_secs(15);
 
 /// How long a call is tried again while the broker is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl AgentCalls {
 }
 
 /// Tries until the answer is final or the patience ends; the last refusal is the result.
-async fn retry<T, F, Fut>(patience: Patience, mut call: F) -> Result<T, Refusal>
+pub(super) async fn retry<T, F, Fut>(patience: Patience, mut call: F) -> Result<T, Refusal>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, Refusal>>,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hive_proto::limits::RPC_BYTES;
 use hive_proto::v1::agent_service_client::AgentServiceClient;
+use hive_proto::v1::manager_service_client::ManagerServiceClient;
 use hive_proto::v1::operator_service_client::OperatorServiceClient;
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
@@ -49,6 +50,14 @@ impl BrokerClient {
     #[must_use]
     pub fn agent(&self) -> AgentServiceClient<Channel> {
         AgentServiceClient::new(self.channel.clone())
+            .max_decoding_message_size(RPC_BYTES)
+            .max_encoding_message_size(RPC_BYTES)
+    }
+
+    /// What a manager's own socket serves beside it.
+    #[must_use]
+    pub fn manager(&self) -> ManagerServiceClient<Channel> {
+        ManagerServiceClient::new(self.channel.clone())
             .max_decoding_message_size(RPC_BYTES)
             .max_encoding_message_size(RPC_BYTES)
     }

@@ -2,6 +2,7 @@
 //!
 //! - [`client`]: gRPC over a Unix socket, connecting again by itself
 //! - [`calls`]: the agent's calls with their deadlines and their patience
+//! - `manager`: a manager's further calls
 //! - [`session`]: the session as the runner and the tools see it
 //! - [`driver`]: open, attend, beat, open again
 //! - [`backoff`]: the wait between two tries
@@ -12,6 +13,7 @@ pub mod calls;
 pub mod client;
 pub mod command;
 pub mod driver;
+mod manager;
 pub mod session;
 
 pub use calls::AgentCalls;

@@ -5,14 +5,22 @@
 //! - [`registry`]: the list of tools, and the call by name
 //! - [`groups`]: which of them an agent has
 
+mod cancel_schedule;
 mod context;
+mod edit_schedule;
+mod fire_schedule_now;
 mod get_agent_meta;
 mod groups;
+mod list_schedules;
+mod moment;
 mod recv;
 mod registry;
 mod request_next_turn;
+mod request_schedule_prompt;
+mod schedule_words;
 mod send;
 mod set_status;
+mod shown_schedule;
 
 pub use context::{CallKey, ToolContext};
 pub use registry::{Tool, ToolError, call, find, offered, tools};

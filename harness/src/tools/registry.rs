@@ -11,7 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::context::{CallKey, ToolContext};
-use super::{get_agent_meta, recv, request_next_turn, send, set_status};
+use super::{
+    cancel_schedule, edit_schedule, fire_schedule_now, get_agent_meta, list_schedules, recv,
+    request_next_turn, request_schedule_prompt, send, set_status,
+};
 
 /// Why a tool call did not do what it was asked; its text is what the model reads.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +69,36 @@ pub fn tools() -> Vec<Tool> {
             request_next_turn::DOC,
             schema::<request_next_turn::Args>,
             |c, k, a| run(c, k, a, request_next_turn::run),
+        ),
+        tool(
+            request_schedule_prompt::NAME,
+            request_schedule_prompt::DOC,
+            schema::<request_schedule_prompt::Args>,
+            |c, k, a| run(c, k, a, request_schedule_prompt::run),
+        ),
+        tool(
+            edit_schedule::NAME,
+            edit_schedule::DOC,
+            schema::<edit_schedule::Args>,
+            |c, k, a| run(c, k, a, edit_schedule::run),
+        ),
+        tool(
+            cancel_schedule::NAME,
+            cancel_schedule::DOC,
+            schema::<cancel_schedule::Args>,
+            |c, k, a| run(c, k, a, cancel_schedule::run),
+        ),
+        tool(
+            fire_schedule_now::NAME,
+            fire_schedule_now::DOC,
+            schema::<fire_schedule_now::Args>,
+            |c, k, a| run(c, k, a, fire_schedule_now::run),
+        ),
+        tool(
+            list_schedules::NAME,
+            list_schedules::DOC,
+            schema::<list_schedules::Args>,
+            |c, k, a| run(c, k, a, list_schedules::run),
         ),
     ]
 }
@@ -174,7 +207,7 @@ mod tests {
     #[test]
     fn every_tool_has_a_name_a_doc_and_an_object_schema() {
         let names: HashSet<_> = tools().iter().map(|tool| tool.name).collect();
-        assert_eq!(names.len(), 5);
+        assert_eq!(names.len(), tools().len());
         for tool in tools() {
             assert!(tool.doc.len() > 40, "{}", tool.name);
             let schema = (tool.schema)();
