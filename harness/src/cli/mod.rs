@@ -9,10 +9,13 @@
 
 mod agent;
 mod answer;
+mod approval;
+mod approve;
 mod backup;
 mod completions;
 mod context;
 mod dead;
+mod deny;
 mod detach;
 mod docker_engine;
 mod doctor;
@@ -31,6 +34,7 @@ mod output;
 mod programs;
 mod restore;
 mod root;
+mod schedule;
 mod send;
 mod serve;
 mod shapes;

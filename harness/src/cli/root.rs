@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CliError, Ctx, agent, backup, completions, dead, detach, doctor, down, engine, inbox, logs,
-    mcp, message, restore, send, serve, status, up, wake, watch,
+    CliError, Ctx, agent, approval, approve, backup, completions, dead, deny, detach, doctor, down,
+    engine, inbox, logs, mcp, message, restore, schedule, send, serve, status, up, wake, watch,
 };
 
 /// A hive of AI agents that can be left running.
@@ -32,6 +32,10 @@ pub enum Command {
     Inbox(inbox::Args),
     Message(message::Args),
     Dead(dead::Args),
+    Approval(approval::Args),
+    Approve(approve::Args),
+    Deny(deny::Args),
+    Schedule(schedule::Args),
     Logs(logs::Args),
     Watch(watch::Args),
     Wake(wake::Args),
@@ -63,6 +67,10 @@ impl Cli {
             Command::Inbox(args) => inbox::run(args, ctx).await,
             Command::Message(args) => message::run(args, ctx).await,
             Command::Dead(args) => dead::run(args, ctx).await,
+            Command::Approval(args) => approval::run(args, ctx).await,
+            Command::Approve(args) => approve::run(args, ctx).await,
+            Command::Deny(args) => deny::run(args, ctx).await,
+            Command::Schedule(args) => schedule::run(args, ctx).await,
             Command::Logs(args) => logs::run(args, ctx).await,
             Command::Watch(args) => watch::run(args, ctx).await,
             Command::Wake(args) => wake::run(args, ctx).await,

@@ -2,14 +2,17 @@
 //!
 //! - [`calls`]: one try with a deadline, single answers and streams
 //! - [`refusal`]: a status as a refusal that says which socket did not answer
-//! - [`agents`], [`messages`], [`streams`], [`status`], [`topology`]: the operator's calls
+//! - [`agents`], [`approvals`], [`messages`], [`schedules`], [`streams`], [`status`], [`topology`]: the
+//!   operator's calls
 //! - [`own`]: the calls of a process beside an agent, on that agent's socket
 
 mod agents;
+mod approvals;
 mod calls;
 mod messages;
 mod own;
 mod refusal;
+mod schedules;
 mod status;
 mod streams;
 mod topology;
