@@ -2,6 +2,7 @@
 //!
 //! - [`client`]: gRPC over a Unix socket, connecting again by itself
 //! - [`calls`]: the agent's calls with their deadlines and their patience
+//! - `ends`: its calls about questions, reminders and loose ends
 //! - `manager`: a manager's further calls
 //! - [`session`]: the session as the runner and the tools see it
 //! - [`driver`]: open, attend, beat, open again
@@ -13,6 +14,7 @@ pub mod calls;
 pub mod client;
 pub mod command;
 pub mod driver;
+mod ends;
 mod manager;
 pub mod session;
 

@@ -1,9 +1,14 @@
 //! What a tool is given: the broker, the session, the running turn and the key of the call.
 
 use std::path::PathBuf;
+use std::time::Duration;
+
+use hive_proto::Refusal;
+use hive_proto::limits::TOOL_RETRY_SECS;
+use hive_proto::v1::Reason;
 
 use super::groups;
-use crate::broker::{AgentCalls, Session};
+use crate::broker::{AgentCalls, Link, Session};
 use crate::turn::CurrentTurn;
 
 /// Shared by all tools; cheap to clone.
@@ -46,6 +51,24 @@ impl ToolContext {
         match self.current.get() {
             Some(open) => format!("m{}:{id}", open.message),
             None => format!("x:{id}:{}", uuid::Uuid::new_v4()),
+        }
+    }
+
+    /// The epoch, waiting for the broker to come back as long as a tool call may take.
+    ///
+    /// # Errors
+    /// `unavailable`, or why the session ended for good.
+    pub(super) async fn epoch(&self) -> Result<u64, Refusal> {
+        let mut link = self.session.link();
+        let waiting = link.wait_for(|link| !matches!(link, Link::Away));
+        let away = || Refusal::new(Reason::Unavailable, "the broker is away");
+        match tokio::time::timeout(Duration::from_secs(TOOL_RETRY_SECS), waiting).await {
+            Ok(Ok(link)) => match &*link {
+                Link::Attached(opened) => Ok(opened.epoch),
+                Link::Ended(why) => Err(why.clone()),
+                Link::Away => Err(away()),
+            },
+            Ok(Err(_)) | Err(_) => Err(away()),
         }
     }
 }

@@ -35,6 +35,11 @@ impl Moment {
     }
 }
 
+/// A time of the wire, Unix milliseconds, as RFC 3339 in UTC.
+pub(super) fn shown(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |at| at.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::Moment;

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::context::{CallKey, ToolContext};
-use crate::broker::Link;
 use crate::broker::backoff::Backoff;
 use crate::turn::spill;
 
@@ -97,28 +96,13 @@ async fn patiently(
         + Duration::from_millis(request.wait_ms.into())
         + Duration::from_secs(TOOL_RETRY_SECS);
     loop {
-        request.epoch = attached(context).await?;
+        request.epoch = context.epoch().await?;
         match context.calls.recv(request.clone()).await {
             Err(why) if why.reason == Reason::Unavailable && Instant::now() < deadline => {
                 tokio::time::sleep(backoff.wait()).await;
             }
             answer => return answer,
         }
-    }
-}
-
-/// The epoch, waiting for the broker to come back as long as a tool call may take.
-async fn attached(context: &ToolContext) -> Result<u64, Refusal> {
-    let mut link = context.session.link();
-    let waiting = link.wait_for(|link| !matches!(link, Link::Away));
-    let away = || Refusal::new(Reason::Unavailable, "the broker is away");
-    match tokio::time::timeout(Duration::from_secs(TOOL_RETRY_SECS), waiting).await {
-        Ok(Ok(link)) => match &*link {
-            Link::Attached(opened) => Ok(opened.epoch),
-            Link::Ended(why) => Err(why.clone()),
-            Link::Away => Err(away()),
-        },
-        Ok(Err(_)) | Err(_) => Err(away()),
     }
 }
 

@@ -12,8 +12,9 @@ use serde_json::{Map, Value};
 
 use super::context::{CallKey, ToolContext};
 use super::{
-    cancel_schedule, edit_schedule, fire_schedule_now, get_agent_meta, list_schedules, recv,
-    request_next_turn, request_schedule_prompt, send, set_status,
+    answer, ask, cancel_loose_end, cancel_schedule, edit_schedule, fire_schedule_now,
+    get_agent_meta, get_loose_ends, list_schedules, recv, remind, request_next_turn,
+    request_schedule_prompt, send, set_status,
 };
 
 /// Why a tool call did not do what it was asked; its text is what the model reads.
@@ -69,6 +70,33 @@ pub fn tools() -> Vec<Tool> {
             request_next_turn::DOC,
             schema::<request_next_turn::Args>,
             |c, k, a| run(c, k, a, request_next_turn::run),
+        ),
+        tool(ask::NAME, ask::DOC, schema::<ask::Args>, |c, k, a| {
+            run(c, k, a, ask::run)
+        }),
+        tool(
+            answer::NAME,
+            answer::DOC,
+            schema::<answer::Args>,
+            |c, k, a| run(c, k, a, answer::run),
+        ),
+        tool(
+            get_loose_ends::NAME,
+            get_loose_ends::DOC,
+            schema::<get_loose_ends::Args>,
+            |c, k, a| run(c, k, a, get_loose_ends::run),
+        ),
+        tool(
+            cancel_loose_end::NAME,
+            cancel_loose_end::DOC,
+            schema::<cancel_loose_end::Args>,
+            |c, k, a| run(c, k, a, cancel_loose_end::run),
+        ),
+        tool(
+            remind::NAME,
+            remind::DOC,
+            schema::<remind::Args>,
+            |c, k, a| run(c, k, a, remind::run),
         ),
         tool(
             request_schedule_prompt::NAME,

@@ -124,7 +124,12 @@ async fn an_engine_discovers_lists_and_calls() {
             "recv",
             "get_agent_meta",
             "set_status",
-            "request_next_turn"
+            "request_next_turn",
+            "ask",
+            "answer",
+            "get_loose_ends",
+            "cancel_loose_end",
+            "remind"
         ]
     );
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use hive_proto::v1::CreateAgentRequest;
+use hive_proto::v1::{AnswerQuestionRequest, CreateAgentRequest, ListQuestionsRequest, Reason};
+use hive_tests::client::refusal;
 use hive_tests::docker::{docker, shell};
 use hive_tests::mail::attempt;
 use hive_tests::wait::until;
@@ -28,12 +29,28 @@ steps = [
     {{ tool = "send", args = {{ to = "operator", body = "after the limit" }} }},
 ]
 [[rule]]
+body = "decide"
+steps = [
+    {{ tool = "ask", args = {{ question = "Where to?", options = ["lake", "hill", "park"] }} }},
+    {{ tool = "ask", args = {{ question = "What to eat?", to = "{peer}", wait_seconds = 60 }}, save = "food" }},
+    {{ tool = "send", args = {{ to = "operator", body = "we eat {{{{food.answer}}}}" }} }},
+]
+[[rule]]
+body = "question_answered.*Where to"
+steps = [{{ tool = "send", args = {{ to = "operator", body = "decided: {{{{body}}}}" }} }}]
+[[rule]]
 steps = [{{ tool = "send", args = {{ to = "operator", body = "echo: {{{{body}}}}" }} }}]
 "#
     )
 }
 
 const PEER: &str = r#"
+[[rule]]
+body = "question_asked"
+steps = [
+    { tool = "get_loose_ends", save = "open" },
+    { tool = "answer", args = { id = "{{open.loose_ends.0.id}}", answer = "fish" } },
+]
 [[rule]]
 steps = [{ tool = "send", args = { to = "operator", body = "{{from}} told me: {{body}}" } }]
 "#;
@@ -133,4 +150,59 @@ async fn ten_fresh_messages_in_a_row_are_each_right_with_claude() {
         );
         assert_eq!(hive.acked(id, TURN).await.replies.len(), 1);
     }
+}
+
+#[tokio::test]
+async fn claude_asks_the_operator_and_a_peer_and_goes_on_with_their_answers() {
+    let (hive, name, peer) = with_claude().await;
+    let said = |body: &'static str| {
+        let (hive, name) = (&hive, &name);
+        until(body, TURN, move || async move {
+            let mail = hive.mailbox("").await;
+            mail.into_iter()
+                .find(|m| &m.from == name && m.body.contains(body))
+        })
+    };
+
+    hive.send(&name, "please decide").await;
+    // The peer's answer is the result of the call that waits for it, and no message besides.
+    said("we eat fish").await;
+    let told = hive.mailbox(&name).await;
+    let answered = told
+        .iter()
+        .filter(|m| m.body.contains("question_answered"))
+        .map(|m| (m.body.contains("fish"), m.state()))
+        .collect::<Vec<_>>();
+    assert!(answered.len() <= 1, "{answered:?}");
+
+    // The operator's answer begins a turn of its own.
+    let open = hive
+        .operator()
+        .list_questions(ListQuestionsRequest::default())
+        .await
+        .unwrap()
+        .into_inner()
+        .questions;
+    assert_eq!(open.len(), 1, "{open:?}");
+    assert_eq!(open[0].options, ["lake", "hill", "park"]);
+    assert_eq!((&*open[0].asker, &*open[0].target), (&*name, "operator"));
+    // A third party decides nothing.
+    let mut third = hive.agent(&peer);
+    let request = AnswerQuestionRequest {
+        id: open[0].id,
+        answer: "hill".to_owned(),
+    };
+    let refused = third.answer_question(request.clone()).await.unwrap_err();
+    assert_eq!(refusal(&refused).reason, Reason::NotPermitted);
+    let request = AnswerQuestionRequest {
+        answer: "lake".to_owned(),
+        ..request
+    };
+    hive.operator().answer_question(request).await.unwrap();
+    let decided = said("decided: ").await;
+    assert!(
+        decided.body.contains("\"answer\":\"lake\""),
+        "{}",
+        decided.body
+    );
 }
