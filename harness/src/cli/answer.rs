@@ -1,216 +1,175 @@
-//! Waiting for the answer to a message: `hive send --wait`.
+//! `hive answer`: answers a question, by words or by the numbers of its options.
 
-use std::time::{Duration, Instant};
+use hive_proto::v1::{Question, QuestionState};
 
-use hive_proto::v1::{Message, MessageLife, MessageState, Outcome, Reason};
-use hive_proto::words;
+use super::output::{self, Format};
+use super::{CliError, Ctx, escape, send, shapes};
 
-use super::output::{self, Format, Progress};
-use super::{CliError, escape, shapes, when};
-use crate::broker::CommandCalls;
-
-/// One long poll: short while somebody watches the progress.
-const WATCHED: Duration = Duration::from_secs(1);
-const UNWATCHED: Duration = Duration::from_secs(30);
-/// Between two tries while the daemon is away.
-const AWAY: Duration = Duration::from_millis(300);
-
-/// What is known of the message now.
-#[derive(Debug, PartialEq, Eq)]
-enum Stand {
-    Answered,
-    /// It is finished, and nothing came back: why, in one sentence.
-    Unanswered(String),
-    Waiting,
-}
-
-/// Waits, prints the answers and marks them as read.
-pub(super) async fn wait(
-    calls: &CommandCalls,
+/// Answer a question; whoever asked gets the answer as a message.
+///
+/// Where the question has options, their numbers as `hive question show` gives them will do: `2`, and
+/// where several may be chosen `1,3`. Any other text is as good an answer. The first answer counts.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  hive answer 3 \"soup, and bread with it\"")]
+pub struct Args {
+    /// The question's id.
     id: i64,
-    timeout: Duration,
+    /// The answer: text, numbers of options, or `-` to read text from stdin.
+    text: String,
+    #[command(flatten)]
     format: Format,
-) -> Result<(), CliError> {
-    let begun = Instant::now();
-    let mut progress = Progress::new();
-    let mut last = MessageLife::default();
-    loop {
-        let left = timeout.saturating_sub(begun.elapsed());
-        if left.is_zero() {
-            progress.clear();
-            return Err(too_late(id, timeout, &last));
+}
+
+/// Numbers that do not fit the question.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum WrongChoice {
+    #[error("question {id} has no option {number}: there are {count}")]
+    NoSuchOption {
+        id: i64,
+        number: String,
+        count: usize,
+    },
+    #[error("question {id} takes one option")]
+    OnlyOne { id: i64 },
+}
+
+pub(super) async fn run(args: Args, ctx: Ctx) -> Result<(), CliError> {
+    let calls = ctx.calls();
+    let answer = match args.text.as_str() {
+        "-" => {
+            let text = send::read_stdin()?;
+            text.trim_end_matches(['\r', '\n']).to_owned()
         }
-        let poll = if progress.is_seen() {
-            WATCHED
-        } else {
-            UNWATCHED
+        text => {
+            let question = calls.question(args.id).await?;
+            chosen(&question, text).map_err(|wrong| {
+                CliError::usage(wrong.to_string()).with_hint(
+                    "hive question show lists the options; text from stdin (`-`) is taken as it is",
+                )
+            })?
+        }
+    };
+    let question = calls.answer_question(args.id, answer).await?;
+    if args.format.json {
+        return output::json(&shapes::Question::from(&question));
+    }
+    output::line(&format!(
+        "question {}: answered {}",
+        question.id,
+        escape::line(&first_line(&question.answer))
+    ))
+}
+
+/// What was meant: the options of those numbers, or the text itself.
+fn chosen(question: &Question, text: &str) -> Result<String, WrongChoice> {
+    let options = &question.options;
+    // An option that looks like a number is meant by its own text; of a decided one only the refusal
+    // matters, which says who was first.
+    let is_open = question.state() == QuestionState::Open;
+    let is_option = options.iter().any(|option| option == text);
+    let numbers: Vec<&str> = text.split(',').map(str::trim).collect();
+    let all_numbers = numbers.iter().all(|number| is_number(number));
+    if options.is_empty() || !is_open || is_option || !all_numbers {
+        return Ok(text.to_owned());
+    }
+    if numbers.len() > 1 && !question.multi {
+        return Err(WrongChoice::OnlyOne { id: question.id });
+    }
+    let mut picked: Vec<&str> = Vec::new();
+    for number in numbers {
+        let at = number.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+        let Some(option) = at.and_then(|at| options.get(at)) else {
+            return Err(WrongChoice::NoSuchOption {
+                id: question.id,
+                number: number.to_owned(),
+                count: options.len(),
+            });
         };
-        match calls.wait_message(id, poll.min(left)).await {
-            Ok(life) => last = life,
-            // The message is on disk; the daemon comes back.
-            Err(refusal) if refusal.reason == Reason::Unavailable => {
-                progress.set(&format!("message {id}: hived is away"));
-                tokio::time::sleep(AWAY.min(left)).await;
-                continue;
-            }
-            Err(refusal) => return Err(refusal.into()),
-        }
-        match stand(&last) {
-            Stand::Waiting => {}
-            Stand::Answered => {
-                progress.clear();
-                return show(calls, &last, format).await;
-            }
-            Stand::Unanswered(why) => {
-                progress.clear();
-                return Err(CliError::failed(format!("message {id}: {why}"))
-                    .with_hint(format!("`hive message show {id}` shows its whole life")));
-            }
-        }
-        if progress.is_seen() {
-            progress.set(&doing(calls, &last, begun.elapsed()).await);
+        if !picked.contains(&option.as_str()) {
+            picked.push(option);
         }
     }
+    Ok(picked.join(", "))
 }
 
-/// What its recipient sent back to its sender. A message to somebody else that merely names it is no
-/// answer: a manager that delegates has not answered yet.
-fn answers(life: &MessageLife) -> impl Iterator<Item = &Message> {
-    let (from, to) = life.message.as_ref().map_or(("", ""), |message| {
-        (message.from.as_str(), message.to.as_str())
-    });
-    life.replies
-        .iter()
-        .filter(move |reply| reply.from == to && reply.to == from)
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn stand(life: &MessageLife) -> Stand {
-    if answers(life).next().is_some() {
-        return Stand::Answered;
+/// Enough to see what was taken.
+fn first_line(text: &str) -> String {
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    match lines.next() {
+        None => first.to_owned(),
+        Some(_) => format!("{first} …"),
     }
-    let message = life.message.clone().unwrap_or_default();
-    match message.state() {
-        MessageState::Acked => Stand::Unanswered(ended(life)),
-        MessageState::Dead => {
-            Stand::Unanswered(format!("it is dead ({}); {}", message.result, ended(life)))
-        }
-        MessageState::Queued | MessageState::Leased | MessageState::Unspecified => Stand::Waiting,
-    }
-}
-
-/// How its last turn ended, in words.
-fn ended(life: &MessageLife) -> String {
-    let Some(turn) = life.turns.last() else {
-        let result = life.message.clone().unwrap_or_default().result;
-        return format!("it ended `{result}` without an answer");
-    };
-    let outcome = match (turn.outcome(), words::failure(turn.failure())) {
-        (Outcome::Failed, class) if !class.is_empty() => format!("failed ({class})"),
-        (outcome, _) => words::outcome(outcome).to_owned(),
-    };
-    match turn.detail.as_str() {
-        "" => format!("its turn ended `{outcome}` without an answer"),
-        detail => format!("its turn ended `{outcome}` without an answer: {detail}"),
-    }
-}
-
-fn too_late(id: i64, timeout: Duration, last: &MessageLife) -> CliError {
-    let message = last.message.clone().unwrap_or_default();
-    let state = match words::message_state(message.state()) {
-        "" => String::new(),
-        state => format!("; the message is {state} and stays"),
-    };
-    let waited = when::span(timeout);
-    CliError::refused(Reason::Timeout, format!("no answer within {waited}{state}")).with_hint(
-        format!("`hive message show {id}` shows its life; the answer will be in `hive inbox`"),
-    )
-}
-
-/// The line of the progress.
-async fn doing(calls: &CommandCalls, life: &MessageLife, waited: Duration) -> String {
-    let message = life.message.clone().unwrap_or_default();
-    let state = words::message_state(message.state());
-    let waited = when::span(waited);
-    match calls.agent(&message.to).await {
-        Ok(agent) => format!(
-            "message {} {state}, {} is {}, {waited}",
-            message.id, agent.name, agent.state
-        ),
-        Err(_) => format!("message {} {state}, {waited}", message.id),
-    }
-}
-
-async fn show(calls: &CommandCalls, life: &MessageLife, format: Format) -> Result<(), CliError> {
-    if format.json {
-        output::json(&shapes::Life::from(life))?;
-    } else {
-        for reply in answers(life) {
-            output::line(escape::block(&reply.body).trim_end_matches('\n'))?;
-        }
-    }
-    let to_operator = answers(life).filter(|reply| reply.to == "operator");
-    let unread = to_operator.filter(|reply| reply.state() == MessageState::Queued);
-    let ids: Vec<i64> = unread.map(|reply| reply.id).collect();
-    if !ids.is_empty() {
-        calls.mark_read(ids).await?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use hive_proto::v1::{Question, QuestionState};
 
-    use hive_proto::v1::{FailureClass, Message, MessageLife, MessageState, Outcome, Turn};
+    use super::{WrongChoice, chosen};
 
-    use super::{Stand, stand, too_late};
-
-    fn life(state: MessageState, turns: Vec<Turn>) -> MessageLife {
-        MessageLife {
-            message: Some(Message {
-                id: 7,
-                state: state.into(),
-                ..Message::default()
-            }),
-            turns,
-            ..MessageLife::default()
+    fn asked(options: &[&str], multi: bool) -> Question {
+        Question {
+            id: 1,
+            options: options.iter().map(|&option| option.to_owned()).collect(),
+            multi,
+            state: QuestionState::Open.into(),
+            ..Question::default()
         }
     }
 
     #[test]
-    fn an_answer_wins_and_an_end_without_one_says_how() {
-        let mut answered = life(MessageState::Leased, vec![]);
-        answered.replies.push(Message::default());
-        assert_eq!(stand(&answered), Stand::Answered);
-
-        assert_eq!(stand(&life(MessageState::Queued, vec![])), Stand::Waiting);
-
-        let failed = Turn {
-            outcome: Outcome::Failed.into(),
-            failure: FailureClass::Refused.into(),
-            detail: "the model declined".to_owned(),
-            ..Turn::default()
-        };
-        assert_eq!(
-            stand(&life(MessageState::Acked, vec![failed])),
-            Stand::Unanswered(
-                "its turn ended `failed (refused)` without an answer: the model declined"
-                    .to_owned()
-            )
-        );
+    fn numbers_mean_options_where_there_are_some() {
+        let one = asked(&["fish", "soup", "stew"], false);
+        let many = asked(&["fish", "soup", "stew"], true);
+        let free = asked(&[], false);
+        let years = asked(&["3", "2", "1"], false);
+        for (question, text, answer) in [
+            (&one, "2", "soup"),
+            (&one, "soup", "soup"),
+            (&one, "neither of them", "neither of them"),
+            (&one, "2 of them", "2 of them"),
+            (&one, "-1", "-1"),
+            (&one, "", ""),
+            (&many, "3, 1", "stew, fish"),
+            (&many, "2,2", "soup"),
+            (&many, "fish,1", "fish,1"),
+            (&free, "2", "2"),
+            (&free, "1,2", "1,2"),
+            (&years, "3", "3"),
+        ] {
+            assert_eq!(chosen(question, text).as_deref(), Ok(answer), "{text:?}");
+        }
     }
 
     #[test]
-    fn a_timeout_has_its_own_exit_code_and_leaves_the_message() {
-        let error = too_late(
-            7,
-            Duration::from_secs(600),
-            &life(MessageState::Queued, vec![]),
-        );
-        assert_eq!(error.code(), 6);
-        assert_eq!(
-            error.to_string(),
-            "no answer within 10m; the message is queued and stays"
-        );
+    fn numbers_that_do_not_fit_are_not_sent() {
+        let one = asked(&["fish", "soup", "stew"], false);
+        let many = asked(&["fish", "soup", "stew"], true);
+        for (question, text, number) in [
+            (&one, "0", "0"),
+            (&one, "4", "4"),
+            (&many, "1,4", "4"),
+            (&one, "99999999999999999999999", "99999999999999999999999"),
+        ] {
+            let wrong = WrongChoice::NoSuchOption {
+                id: 1,
+                number: number.to_owned(),
+                count: 3,
+            };
+            assert_eq!(chosen(question, text), Err(wrong));
+        }
+        assert_eq!(chosen(&one, "1,2"), Err(WrongChoice::OnlyOne { id: 1 }));
+    }
+
+    #[test]
+    fn of_a_decided_one_the_broker_says_who_was_first() {
+        let mut late = asked(&["fish"], false);
+        late.set_state(QuestionState::Answered);
+        assert_eq!(chosen(&late, "9").as_deref(), Ok("9"));
     }
 }

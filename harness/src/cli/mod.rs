@@ -4,7 +4,7 @@
 //! - [`context`]: what every command gets: where the socket is, and whose
 //! - [`error`]: what a command fails with, and its exit code
 //! - [`output`], [`table`], [`shapes`], [`escape`], [`when`], [`event_line`]: how things are shown
-//! - [`answer`]: waiting for the answer to a message
+//! - [`reply`]: waiting for the answer to a message
 //! - [`docker_engine`], [`hive_toml`], [`programs`]: what `up` and `doctor` look at
 
 mod agent;
@@ -32,6 +32,9 @@ mod mcp;
 mod message;
 mod output;
 mod programs;
+mod question;
+mod reminder;
+mod reply;
 mod restore;
 mod root;
 mod schedule;

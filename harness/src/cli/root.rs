@@ -3,8 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CliError, Ctx, agent, approval, approve, backup, completions, dead, deny, detach, doctor, down,
-    engine, inbox, logs, mcp, message, restore, schedule, send, serve, status, up, wake, watch,
+    CliError, Ctx, agent, answer, approval, approve, backup, completions, dead, deny, detach,
+    doctor, down, engine, inbox, logs, mcp, message, question, reminder, restore, schedule, send,
+    serve, status, up, wake, watch,
 };
 
 /// A hive of AI agents that can be left running.
@@ -36,6 +37,9 @@ pub enum Command {
     Approve(approve::Args),
     Deny(deny::Args),
     Schedule(schedule::Args),
+    Question(question::Args),
+    Answer(answer::Args),
+    Reminder(reminder::Args),
     Logs(logs::Args),
     Watch(watch::Args),
     Wake(wake::Args),
@@ -71,6 +75,9 @@ impl Cli {
             Command::Approve(args) => approve::run(args, ctx).await,
             Command::Deny(args) => deny::run(args, ctx).await,
             Command::Schedule(args) => schedule::run(args, ctx).await,
+            Command::Question(args) => question::run(args, ctx).await,
+            Command::Answer(args) => answer::run(args, ctx).await,
+            Command::Reminder(args) => reminder::run(args, ctx).await,
             Command::Logs(args) => logs::run(args, ctx).await,
             Command::Watch(args) => watch::run(args, ctx).await,
             Command::Wake(args) => wake::run(args, ctx).await,

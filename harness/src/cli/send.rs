@@ -9,7 +9,7 @@ use hive_proto::v1::{Reason, SendRequest, SendResponse};
 
 use super::context::Side;
 use super::output::{self, Format};
-use super::{CliError, Ctx, answer, shapes, when};
+use super::{CliError, Ctx, reply, shapes, when};
 use crate::broker::CommandCalls;
 
 /// Send a message; prints its id once it is on disk.
@@ -68,7 +68,7 @@ pub(super) async fn run(args: Args, ctx: Ctx) -> Result<(), CliError> {
     let calls = ctx.calls();
     let sent = send(&calls, ctx.side(), request).await?;
     if args.wait {
-        return answer::wait(&calls, sent.id, args.timeout, args.format).await;
+        return reply::wait(&calls, sent.id, args.timeout, args.format).await;
     }
     show(&sent, args.format)
 }

@@ -17,7 +17,10 @@ fn refused(ran: Ran, code: i32) -> String {
 #[tokio::test]
 async fn without_a_daemon_the_exit_code_is_5() {
     let hive = TestHive::builder().prepare();
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 12] = [
+        &["question", "ls"],
+        &["answer", "1", "yes"],
+        &["reminder", "ls"],
         &["status"],
         &["agent", "ls"],
         &["agent", "show", "bee"],
@@ -46,7 +49,13 @@ async fn without_a_daemon_the_exit_code_is_5() {
 #[tokio::test]
 async fn what_is_not_there_is_3() {
     let hive = TestHive::builder().start().await;
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 15] = [
+        &["question", "show", "999"],
+        &["question", "cancel", "999"],
+        &["answer", "999", "yes"],
+        &["reminder", "ls", "nobody"],
+        &["reminder", "rm", "999"],
+        &["reminder", "retry", "999"],
         &["agent", "show", "nobody"],
         &["agent", "start", "nobody"],
         &["agent", "stop", "nobody"],
@@ -100,7 +109,14 @@ async fn beside_an_agent_the_operators_commands_are_4() {
     let mut hive = TestHive::builder().start().await;
     hive.create("bee", "").await;
     hive.until_state("bee", "idle", SOON).await;
-    let commands: [&[&str]; 17] = [
+    let commands: [&[&str]; 24] = [
+        &["question", "ls"],
+        &["question", "show", "1"],
+        &["question", "cancel", "1"],
+        &["answer", "1", "yes"],
+        &["reminder", "ls"],
+        &["reminder", "rm", "1"],
+        &["reminder", "retry", "1"],
         &["up"],
         &["down"],
         &["doctor"],

@@ -27,6 +27,8 @@ mod limits;
 mod mail;
 mod operator_socket;
 mod purge;
+mod questions;
+mod questions_crash;
 mod restarts;
 mod scarcity;
 mod sessions;

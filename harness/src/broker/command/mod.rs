@@ -2,8 +2,8 @@
 //!
 //! - [`calls`]: one try with a deadline, single answers and streams
 //! - [`refusal`]: a status as a refusal that says which socket did not answer
-//! - [`agents`], [`approvals`], [`messages`], [`schedules`], [`streams`], [`status`], [`topology`]: the
-//!   operator's calls
+//! - [`agents`], [`approvals`], [`messages`], [`questions`], [`schedules`], [`streams`], [`status`],
+//!   [`topology`]: the operator's calls
 //! - [`own`]: the calls of a process beside an agent, on that agent's socket
 
 mod agents;
@@ -11,6 +11,7 @@ mod approvals;
 mod calls;
 mod messages;
 mod own;
+mod questions;
 mod refusal;
 mod schedules;
 mod status;
