@@ -21,6 +21,8 @@ use crate::store::StoreError;
 use crate::topology::Unresolved;
 use crate::turns::TurnError;
 
+const RECIPIENTS_HINT: &str = "the operator lists whom an agent may write to: `hive agent rights`";
+
 /// What a caller learns of an error: never an inward path, row or statement.
 pub trait Refuse {
     fn refusal(&self) -> Refusal;
@@ -82,8 +84,8 @@ impl Refuse for InboxError {
             Self::NoSuchMessage(_) => Reason::NotFound,
             Self::NotYours(_) => Reason::NotPermitted,
             Self::NotAllowed { .. } => {
-                let hint = "the operator lists whom an agent may write to: `hive agent rights`";
-                return Refusal::new(Reason::NotPermitted, self.to_string()).with_hint(hint);
+                return Refusal::new(Reason::NotPermitted, self.to_string())
+                    .with_hint(RECIPIENTS_HINT);
             }
             Self::NotDead(_) | Self::NotOpen(_) => Reason::WrongState,
             Self::RecipientPurged(..) => {
@@ -110,6 +112,10 @@ impl Refuse for QuestionError {
             | Self::NothingToChoose => Reason::InvalidArgument,
             Self::TooLong { .. } => Reason::BodyTooLarge,
             Self::KeyConflict(_) => Reason::KeyConflict,
+            Self::NotAllowed { .. } => {
+                return Refusal::new(Reason::NotPermitted, self.to_string())
+                    .with_hint(RECIPIENTS_HINT);
+            }
             Self::TooManyOpen { .. } => {
                 let hint = "get_loose_ends lists them, cancel_loose_end withdraws one";
                 return Refusal::new(Reason::LimitReached, self.to_string()).with_hint(hint);

@@ -200,9 +200,29 @@ fn target(tx: &Tx<'_>, asker: AgentId, to: &str) -> Result<Target, QuestionError
         Targets::One(target) if target.recipient == Recipient::Agent(asker) => {
             Err(QuestionError::ToItself)
         }
-        Targets::One(target) => Ok(target),
+        Targets::One(target) => {
+            may_write(tx, asker, target.recipient, &target.name)?;
+            Ok(target)
+        }
         Targets::All(_) => Err(QuestionError::ToEveryone),
     }
+}
+
+/// What one asks or answers reaches the other like a message, so the same list is asked.
+pub(super) fn may_write(
+    tx: &Tx<'_>,
+    from: AgentId,
+    to: Recipient,
+    to_name: &str,
+) -> Result<(), QuestionError> {
+    if topology::may_write(tx.conn(), from, to)? {
+        return Ok(());
+    }
+    let member = roster::member(tx.conn(), from)?;
+    Err(QuestionError::NotAllowed {
+        from: member.map_or_else(String::new, |member| member.name),
+        to: to_name.to_owned(),
+    })
 }
 
 /// A peer's question is a message; the operator's is a row of `hive question ls`.

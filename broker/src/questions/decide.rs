@@ -4,7 +4,7 @@ use hive_proto::ids::{AgentId, MessageId, QuestionId};
 use hive_proto::limits::ANSWER_BYTES;
 use hive_proto::v1::QuestionState;
 
-use super::ask::{Questions, text};
+use super::ask::{Questions, may_write, text};
 use super::error::{QuestionError, split};
 use crate::helper_event::{self, HelperEvent};
 use crate::model::event::Kind;
@@ -175,6 +175,11 @@ fn answer_one(
     if !question::may(part(tx, by, &row)?, Event::Answer) {
         let target = row.target_name;
         return Err(QuestionError::NotTarget { id, target });
+    }
+    if let Decider::Agent(agent) = by
+        && row.state == QuestionState::Open
+    {
+        may_write(tx, agent, Recipient::Agent(row.asker), &row.asker_name)?;
     }
     let answerer = match by {
         Decider::Operator => "operator".to_owned(),

@@ -16,6 +16,9 @@ pub enum QuestionError {
     ToEveryone,
     #[error("an agent cannot ask itself")]
     ToItself,
+    /// One of the two is not among those that the operator lists for the other.
+    #[error("{from} may not write to {to}")]
+    NotAllowed { from: String, to: String },
     #[error("the {0} is empty")]
     Empty(&'static str),
     #[error("the {what} is {bytes} bytes, the most is {most}")]

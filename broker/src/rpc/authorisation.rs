@@ -67,8 +67,8 @@ pub const RULES: &[Rule] = &[
     agent_tool("Ask", Reach::Peers, ToolGroup::Questions),
     agent_tool("WaitAnswer", Reach::Own, ToolGroup::Questions),
     agent_tool("AnswerQuestion", Reach::Own, ToolGroup::Questions),
-    agent_tool("GetLooseEnds", Reach::Own, ToolGroup::Questions),
-    agent_tool("CancelLooseEnd", Reach::Own, ToolGroup::Questions),
+    agent_tool("GetLooseEnds", Reach::Subtree, ToolGroup::Questions),
+    agent_tool("CancelLooseEnd", Reach::Subtree, ToolGroup::Questions),
     agent_tool("Remind", Reach::Own, ToolGroup::Reminders),
 
     manager("ListAgents"),

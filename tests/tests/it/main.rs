@@ -34,3 +34,4 @@ mod scarcity;
 mod sessions;
 mod soak;
 mod tidy;
+mod topology;
