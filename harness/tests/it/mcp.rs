@@ -6,12 +6,13 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::Command;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use hive::rundir::{self, Published};
-use hive_proto::v1::HarnessState;
+use hive_proto::v1::{DirectiveKind, HarnessState, ToolGroup, ToolRule};
 
+use crate::fake::SOON;
 use crate::harness::Served;
 
 /// A harness whose only message keeps its turn open until the file `go` appears.
@@ -198,6 +199,51 @@ async fn a_long_call_gives_signs_of_life() {
 }
 
 #[tokio::test]
+async fn a_tool_that_the_agent_lost_is_neither_listed_nor_run() {
+    let (served, published) = with_open_turn().await;
+    let names = async || -> Vec<String> {
+        let listed = ask(&published, "tools/list", json!({}), &[]).await.result();
+        let tools = listed["tools"].as_array().unwrap().iter();
+        tools
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert!(names().await.contains(&"ask".to_owned()));
+    served.fake.record().tools = Some(ToolRule {
+        all: false,
+        only: vec![ToolGroup::Reminders.into()],
+    });
+    served.fake.direct(DirectiveKind::Renew, 0).await;
+    let renewed = async { while names().await.contains(&"ask".to_owned()) {} };
+    tokio::time::timeout(SOON, renewed).await.unwrap();
+    let always = [
+        "send",
+        "recv",
+        "get_agent_meta",
+        "set_status",
+        "request_next_turn",
+    ];
+    let mut expected: Vec<&str> = always.to_vec();
+    expected.push("remind");
+    assert_eq!(names().await, expected);
+    let asked = call("ask", json!({"question": "May I?"}));
+    let refused = ask(&published, "tools/call", asked, &[]).await.result();
+    assert_eq!(refused["isError"], true, "{refused}");
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("not_permitted:"), "{text}");
+
+    // The bridge asks the harness.
+    let mut bridge = Bridge::start(&served);
+    bridge
+        .say(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}))
+        .await;
+    let listed = bridge.hear().await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let bridged: Vec<_> = tools.iter().map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(bridged, expected.into_iter().map(Some).collect::<Vec<_>>());
+}
+
+#[tokio::test]
 async fn strangers_are_turned_away() {
     let (_served, published) = with_open_turn().await;
     let list = |headers| {
@@ -215,35 +261,70 @@ async fn strangers_are_turned_away() {
     assert_eq!(list(&[("host", "evil.example")]).await, 403);
 }
 
+/// `hive mcp` beside the harness.
+struct Bridge {
+    stdin: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+    greeted: bool,
+    _process: Child,
+}
+
+// === impl Bridge ===
+
+impl Bridge {
+    fn start(served: &Served) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_hive"))
+            .arg("mcp")
+            .env("HIVE_RUN_DIR", served.run_dir())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        Self {
+            stdin: process.stdin.take().unwrap(),
+            lines: BufReader::new(process.stdout.take().unwrap()).lines(),
+            greeted: false,
+            _process: process,
+        }
+    }
+
+    /// Says it, after the greeting if that is due.
+    async fn say(&mut self, message: Value) {
+        if !std::mem::replace(&mut self.greeted, true) {
+            self.write(
+                json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": {"name": "t", "version": "1"}}}),
+            )
+            .await;
+            assert_eq!(self.hear().await["result"]["serverInfo"]["name"], "hive");
+            self.write(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+                .await;
+        }
+        self.write(message).await;
+    }
+
+    async fn write(&mut self, message: Value) {
+        let line = format!("{message}\n");
+        self.stdin.write_all(line.as_bytes()).await.unwrap();
+    }
+
+    async fn hear(&mut self) -> Value {
+        let line = self.lines.next_line().await.unwrap().unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
 #[tokio::test]
 async fn the_stdio_bridge_reaches_the_same_turn() {
     let (served, _) = with_open_turn().await;
-    let mut bridge = Command::new(env!("CARGO_BIN_EXE_hive"))
-        .arg("mcp")
-        .env("HIVE_RUN_DIR", served.run_dir())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let mut stdin = bridge.stdin.take().unwrap();
-    let mut lines = BufReader::new(bridge.stdout.take().unwrap()).lines();
-    let mut say = async |message: Value| {
-        stdin
-            .write_all(format!("{message}\n").as_bytes())
-            .await
-            .unwrap();
-    };
-    say(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}))
-    .await;
-    let hello: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
-    assert_eq!(hello["result"]["serverInfo"]["name"], "hive");
-    say(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
-    say(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-        "params": {"name": "request_next_turn", "arguments": {}}}))
-    .await;
-    let answer: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+    let mut bridge = Bridge::start(&served);
+    bridge
+        .say(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": "request_next_turn", "arguments": {}}}))
+        .await;
+    let answer = bridge.hear().await;
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     std::fs::write(served.state_dir().join("go"), "").unwrap();
     assert!(served.fake.end(1).await.continue_requested);
