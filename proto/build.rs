@@ -13,6 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "hive/v1/approvals.proto",
         "hive/v1/schedules.proto",
         "hive/v1/manager.proto",
+        "hive/v1/notify.proto",
         "hive/v1/operator.proto",
         "hive/v1/rights.proto",
         "hive/v1/topology.proto",

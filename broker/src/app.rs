@@ -27,10 +27,11 @@ use crate::hive::Hive;
 use crate::inbox::{Inbox, Limits};
 use crate::lock::Lock;
 use crate::loose_ends::LooseEnds;
+use crate::notify::Notify;
 use crate::questions::{self, Questions};
 use crate::reconcile::{
-    Containers, Deadlines, DueReminders, Expiry, Firing, Intents, Leases, Reconciler, Reconcilers,
-    Retention, Stalled,
+    Containers, Deadlines, Disk, DueReminders, Expiry, Firing, Intents, Leases, Reconciler,
+    Reconcilers, Retention, Stalled,
 };
 use crate::reminders::{self, Reminders};
 use crate::schedules::Schedules;
@@ -124,6 +125,7 @@ impl App {
         tasks.spawn("web", web::serve(listener, router, tasks.stopping()));
         hive.agents.start(hive.reconcilers.clone()).await?;
         hive.reconcilers.start(&tasks);
+        hive.notify.start().await?;
         announce(hive.listen);
         let end = tasks.run_to_end(GRACE).await.map_err(StartError::Signals)?;
         _ = sd_notify::notify(false, &[sd_notify::NotifyState::Stopping]);
@@ -223,13 +225,16 @@ fn compose(
     );
     let sink = gateway::recorder(store.clone(), &tasks);
     let settings = config.gateway.settings();
-    let due: Vec<Arc<dyn Reconciler>> = vec![
+    let mut due: Vec<Arc<dyn Reconciler>> = vec![
         Arc::new(Intents::new(approvals.clone(), schedules.bell())),
         Arc::new(Expiry::new(approvals.clone(), clock.clone())),
         Arc::new(Firing::new(schedules.clone(), clock.clone())),
         Arc::new(Deadlines::new(questions.clone(), clock.clone())),
         Arc::new(DueReminders::new(reminders.clone(), clock.clone())),
     ];
+    let (notify, disk) = off_screen(&config, &store, &clock, &tasks)?;
+    let room = disk.room();
+    due.push(Arc::new(disk));
     let hive = Hive {
         started: clock.monotonic(),
         listen,
@@ -243,6 +248,8 @@ fn compose(
         questions,
         reminders,
         loose_ends: LooseEnds::new(store.clone()),
+        notify,
+        disk: room,
         audit: Audit::new(store.clone(), clock.clone(), tasks.clone()),
         authority: Authority::new(store.clone()),
         backup: Backup::new(store.clone(), &config.paths),
@@ -256,6 +263,27 @@ fn compose(
         sockets,
     };
     Ok((hive, doors))
+}
+
+/// What tells the operator off-screen, and what looks after the room on the disk.
+fn off_screen(
+    config: &Config,
+    store: &Store,
+    clock: &Clock,
+    tasks: &Tasks,
+) -> Result<(Notify, Disk), StartError> {
+    let channels = config.notify.clone();
+    let notify = Notify::new(channels, store.clone(), clock.clone(), tasks.clone())
+        .map_err(StartError::Notify)?;
+    let home = config.paths.home().to_owned();
+    let disk = Disk::new(
+        store.clone(),
+        clock.clone(),
+        notify.clone(),
+        home,
+        config.disk,
+    );
+    Ok((notify, disk))
 }
 
 fn reconcilers(

@@ -16,8 +16,9 @@ use crate::gateway::Gateway;
 use crate::health::Health;
 use crate::inbox::Inbox;
 use crate::loose_ends::LooseEnds;
+use crate::notify::Notify;
 use crate::questions::Questions;
-use crate::reconcile::Reconcilers;
+use crate::reconcile::{DiskRoom, Reconcilers};
 use crate::reminders::Reminders;
 use crate::schedules::Schedules;
 use crate::sessions::Sessions;
@@ -46,6 +47,8 @@ pub struct Hive {
     pub gateway: Gateway,
     pub sockets: Sockets,
     pub reconcilers: Reconcilers,
+    pub notify: Notify,
+    pub disk: DiskRoom,
     pub audit: Audit,
     pub authority: Authority,
     pub backup: Backup,

@@ -22,6 +22,7 @@ pub mod logging;
 pub mod loose_ends;
 pub mod model;
 mod notices;
+pub mod notify;
 pub mod paths;
 pub mod questions;
 pub mod reconcile;

@@ -10,6 +10,7 @@ use crate::approvals::ApprovalError;
 use crate::backup::BackupError;
 use crate::inbox::InboxError;
 use crate::loose_ends::LooseEndError;
+use crate::notify::NotifyError;
 use crate::questions::QuestionError;
 use crate::reminders::ReminderError;
 use crate::runtime::RuntimeError;
@@ -299,8 +300,24 @@ impl Refuse for StatusError {
             Self::Agents(error) => error.refusal(),
             Self::Approvals(error) => error.refusal(),
             Self::Inbox(error) => error.refusal(),
+            Self::Notify(error) => error.refusal(),
             Self::Store(error) => error.refusal(),
         }
+    }
+}
+
+impl Refuse for NotifyError {
+    fn refusal(&self) -> Refusal {
+        let reason = match self {
+            Self::Store(error) => return error.refusal(),
+            Self::NoChannels => {
+                let hint = "docs/notifications.md shows how to add one";
+                return Refusal::new(Reason::WrongState, self.to_string()).with_hint(hint);
+            }
+            Self::NoSuchChannel(_) | Self::NoSuchNotification(_) => Reason::NotFound,
+            Self::NotDead(_) | Self::ChannelGone(_) => Reason::WrongState,
+        };
+        Refusal::new(reason, self.to_string())
     }
 }
 

@@ -47,6 +47,8 @@ pub enum StartError {
     Runtime(#[from] ConnectError),
     #[error(transparent)]
     Agents(#[from] AgentsError),
+    #[error("no HTTP client can be made: {0}")]
+    Notify(reqwest::Error),
     #[error("signals cannot be taken: {0}")]
     Signals(std::io::Error),
 }
@@ -84,7 +86,11 @@ impl StartError {
             Self::Listen { .. } => "give another address with --listen",
             Self::Binary(_) => "build hive with `make build`, or name it by agent.hive_binary",
             Self::Runtime(_) => "`hive doctor` says what the runtime lacks",
-            Self::Gateway(_) | Self::Identity(_) | Self::Agents(_) | Self::Signals(_) => "",
+            Self::Gateway(_)
+            | Self::Notify(_)
+            | Self::Identity(_)
+            | Self::Agents(_)
+            | Self::Signals(_) => "",
         }
     }
 }

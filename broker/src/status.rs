@@ -10,9 +10,12 @@ use crate::approvals::{ApprovalError, ApprovalRow, Listing};
 use crate::config::RuntimeKind;
 use crate::hive::Hive;
 use crate::inbox::InboxError;
+use crate::model::concern::Concern;
+use crate::model::disk::Level;
 use crate::model::shown::State;
+use crate::notify::{NotifyError, OutboxRow};
 use crate::questions::QuestionRow;
-use crate::reconcile::Status;
+use crate::reconcile::{Room, Status};
 use crate::reminders::ReminderRow;
 use crate::store::StoreError;
 use crate::store::purges::PurgeRow;
@@ -26,6 +29,8 @@ pub enum StatusError {
     Approvals(#[from] ApprovalError),
     #[error(transparent)]
     Inbox(#[from] InboxError),
+    #[error(transparent)]
+    Notify(#[from] NotifyError),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -48,6 +53,8 @@ pub async fn report(hive: &Hive) -> Result<HiveStatus, StatusError> {
     waiting.extend(requests.into_iter().map(decision));
     waiting.extend(hive.questions.for_operator().await?.into_iter().map(asked));
     waiting.extend(hive.reminders.failed().await?.into_iter().map(undelivered));
+    waiting.extend(hive.notify.dead().await?.into_iter().map(untold));
+    waiting.extend(hive.disk.get().and_then(filling_up));
     waiting.sort_by_key(|one| one.since_ms);
     let uptime = hive.clock.monotonic().saturating_sub(hive.started);
     let config = &hive.config;
@@ -86,7 +93,7 @@ fn decision(row: ApprovalRow) -> v1::Waiting {
         said => format!(": {said}"),
     };
     v1::Waiting {
-        kind: "approval".to_owned(),
+        kind: Concern::Approval.word().to_owned(),
         agent: row.requester_name,
         id: row.id.0,
         since_ms: row.requested_at.0,
@@ -108,9 +115,9 @@ fn counts(agents: &[AgentView]) -> Vec<StateCount> {
 
 /// An agent that nobody but a person can help.
 fn waits(view: &AgentView) -> Option<v1::Waiting> {
-    let kind = match view.shown.state {
-        State::Failed => "failed_agent",
-        State::NeedsLogin => "needs_login",
+    let concern = match view.shown.state {
+        State::Failed => Concern::FailedAgent,
+        State::NeedsLogin => Concern::NeedsLogin,
         State::Starting
         | State::Idle
         | State::Thinking
@@ -124,7 +131,7 @@ fn waits(view: &AgentView) -> Option<v1::Waiting> {
         | State::Unknown => return None,
     };
     Some(v1::Waiting {
-        kind: kind.to_owned(),
+        kind: concern.word().to_owned(),
         agent: view.row.name.to_string(),
         id: 0,
         since_ms: view.since.0,
@@ -135,7 +142,7 @@ fn waits(view: &AgentView) -> Option<v1::Waiting> {
 /// Files of a purged agent that cannot be deleted.
 fn stuck(purge: PurgeRow) -> v1::Waiting {
     v1::Waiting {
-        kind: "purge".to_owned(),
+        kind: Concern::Purge.word().to_owned(),
         agent: purge.name,
         id: 0,
         since_ms: purge.since.0,
@@ -145,7 +152,7 @@ fn stuck(purge: PurgeRow) -> v1::Waiting {
 
 fn asked(row: QuestionRow) -> v1::Waiting {
     v1::Waiting {
-        kind: "question".to_owned(),
+        kind: Concern::Question.word().to_owned(),
         agent: row.asker_name,
         id: row.id.0,
         since_ms: row.asked_at.0,
@@ -161,12 +168,46 @@ fn first_line(text: &str) -> String {
 
 fn undelivered(row: ReminderRow) -> v1::Waiting {
     v1::Waiting {
-        kind: "reminder_failed".to_owned(),
+        kind: Concern::ReminderFailed.word().to_owned(),
         agent: row.agent_name,
         id: row.id.0,
         since_ms: row.finished_at.unwrap_or(row.due_at).0,
         text: format!("not delivered: {}", row.error),
     }
+}
+
+/// Notifications of one channel that were given up: the oldest, and how many there are.
+fn untold((row, count): (OutboxRow, u32)) -> v1::Waiting {
+    let what = match count {
+        1 => "a notification".to_owned(),
+        many => format!("{many} notifications"),
+    };
+    v1::Waiting {
+        kind: Concern::NotificationDead.word().to_owned(),
+        agent: String::new(),
+        id: row.id,
+        since_ms: row.finished_at.unwrap_or(row.created_at).0,
+        text: format!(
+            "{what} could not be delivered by {}: {}",
+            row.channel, row.last_error
+        ),
+    }
+}
+
+fn filling_up(room: Room) -> Option<v1::Waiting> {
+    let how = match room.level {
+        Level::Ok => return None,
+        Level::Low => "is filling up",
+        Level::Full => "is full",
+    };
+    let mib = room.free_bytes / (1024 * 1024);
+    Some(v1::Waiting {
+        kind: Concern::Disk.word().to_owned(),
+        agent: String::new(),
+        id: 0,
+        since_ms: room.since.0,
+        text: format!("the hive's disk {how}: {mib} MiB are left"),
+    })
 }
 
 fn shown(status: Status) -> ReconcilerStatus {

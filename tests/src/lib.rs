@@ -5,6 +5,7 @@
 //! - [`mail`]: sending, answers and lives of messages in one line each
 //! - [`daemon`], [`docker`], [`strace`]: processes, containers and system calls from outside;
 //!   [`proxy`]: a socket that can be cut
+//! - [`receiver`]: whom webhooks go to, failing in chosen ways
 //! - [`ledger`]: what was promised and what came of it; [`load`]: senders and a receiver that fill it
 //! - [`claude`]: the real engine on a bench, without a broker
 //! - [`conformance`]: what every implementation of a seam must do
@@ -26,6 +27,7 @@ pub mod mail;
 pub mod normalise;
 pub mod programs;
 pub mod proxy;
+pub mod receiver;
 pub mod session;
 pub mod strace;
 pub mod stranger;

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 /// The keys of one section that are still to be read.
 pub(super) struct Fields<'a> {
-    section: &'static str,
+    section: String,
     table: Table,
     faults: &'a mut Vec<String>,
 }
@@ -19,9 +19,10 @@ impl<'a> Fields<'a> {
     pub(super) fn section(
         parent: &mut Table,
         key: &str,
-        section: &'static str,
+        section: impl Into<String>,
         faults: &'a mut Vec<String>,
     ) -> Self {
+        let section = section.into();
         let table = match parent.remove(key) {
             None => Table::new(),
             Some(Value::Table(table)) => table,
@@ -43,7 +44,7 @@ impl<'a> Fields<'a> {
     /// The keys outside of any section.
     pub(super) fn root(table: Table, faults: &'a mut Vec<String>) -> Self {
         Self {
-            section: "",
+            section: String::new(),
             table,
             faults,
         }
@@ -104,6 +105,15 @@ impl<'a> Fields<'a> {
             ),
         );
         default
+    }
+
+    /// One element of a list of tables.
+    pub(super) fn element(table: Table, section: String, faults: &'a mut Vec<String>) -> Self {
+        Self {
+            section,
+            table,
+            faults,
+        }
     }
 
     pub(super) fn table(&mut self) -> &mut Table {

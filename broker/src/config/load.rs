@@ -6,11 +6,15 @@ use std::path::PathBuf;
 use toml::Table;
 
 use super::agent::AgentConfig;
+use super::disk;
 use super::engine::EngineConfig;
 use super::fields::Fields;
 use super::gateway::GatewayConfig;
 use super::limits::LimitsConfig;
+use super::notify;
 use super::runtime::{RuntimeConfig, RuntimeKind};
+use crate::model::disk::Thresholds;
+use crate::notify::Channel;
 use crate::paths::{Paths, RunTooDeep};
 
 /// What `hived` was told on its command line; empty fields were not given.
@@ -35,6 +39,10 @@ pub struct Config {
     pub engine: EngineConfig,
     pub gateway: GatewayConfig,
     pub limits: LimitsConfig,
+    /// When the operator is told that room is running out.
+    pub disk: Thresholds,
+    /// Where the operator is told off-screen.
+    pub notify: Vec<Channel>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +103,8 @@ impl Config {
         let engine = EngineConfig::read(&mut table, &mut faults);
         let gateway = GatewayConfig::read(&mut table, &mut faults);
         let limits = LimitsConfig::read(&mut table, &mut faults);
+        let disk = disk::read(&mut table, &mut faults);
+        let notify = notify::read(&mut table, &mut faults);
         let mut root = Fields::root(table, &mut faults);
         let listen = root.or("listen", SocketAddr::from(([127, 0, 0, 1], 7070)));
         let operators = root.or("operators", Vec::new());
@@ -120,6 +130,8 @@ impl Config {
             engine,
             gateway,
             limits,
+            disk,
+            notify,
         })
     }
 }

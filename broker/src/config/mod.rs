@@ -3,11 +3,13 @@
 //! Precedence: built-in < `hive.toml` < flags of `hived`.
 
 mod agent;
+mod disk;
 mod engine;
 mod fields;
 mod gateway;
 mod limits;
 mod load;
+mod notify;
 mod runtime;
 mod size;
 

@@ -5,6 +5,7 @@ use hive_proto::name::{AgentName, NameError};
 
 use super::error::{InboxError, split};
 use super::send::Inbox;
+use crate::model::concern::Concern;
 use crate::store::agents;
 use crate::store::events::{self, EventRow};
 use crate::store::messages::{self, Listing, MessageRow};
@@ -81,9 +82,9 @@ impl WaitingKind {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Self::Message => "message",
-            Self::Dead => "dead",
-            Self::Stalled => "stalled",
+            Self::Message => Concern::Message.word(),
+            Self::Dead => Concern::Dead.word(),
+            Self::Stalled => Concern::Stalled.word(),
         }
     }
 }

@@ -106,6 +106,16 @@ kinds! {
     /// The operator put a failed one back.
     ReminderRetried = "reminder.retried", Semantic;
     ReminderCancelled = "reminder.cancelled", Semantic;
+    /// Too little room is left where the hive's data lie.
+    DiskLow = "disk.low", Semantic;
+    DiskOk = "disk.ok", Semantic;
+    NotifySent = "notify.sent", Stream;
+    /// A try failed; there will be another one.
+    NotifyFailed = "notify.failed", Stream;
+    /// A notification was given up.
+    NotifyDead = "notify.dead", Semantic;
+    /// The operator gave it all its tries again.
+    NotifyRetried = "notify.retried", Semantic;
     /// Somebody who is no operator called on the operator socket: audit.
     OperatorRefused = "operator.refused", Semantic;
     /// A call was refused for lack of a right: audit.

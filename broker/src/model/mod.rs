@@ -3,8 +3,11 @@
 pub mod admission;
 pub mod agent;
 pub mod approval;
+pub mod concern;
+pub mod disk;
 pub mod event;
 pub mod message;
+pub mod notification;
 pub mod outcome;
 pub mod question;
 pub mod reminder;

@@ -9,7 +9,7 @@ use super::{ReconcileError, Reconciler, Report};
 use crate::clock::Clock;
 use crate::model::event::{Keep, Kind};
 use crate::model::retention::Terms;
-use crate::store::{Store, StoreError, Tx, events, messages, reminders, schedules, turns};
+use crate::store::{Store, StoreError, Tx, events, messages, outbox, reminders, schedules, turns};
 
 /// The reconciler.
 #[derive(Debug)]
@@ -160,6 +160,9 @@ impl Reconciler for Retention {
         let reminders = self
             .drain(move |tx| reminders::prune(tx, ago(keep.acked_mail), BATCH))
             .await?;
+        let told = self
+            .drain(move |tx| outbox::prune(tx, ago(keep.acked_mail), BATCH))
+            .await?;
         let turns = self
             .drain(move |tx| turns::prune(tx, ago(keep.turns), BATCH))
             .await?;
@@ -174,6 +177,7 @@ impl Reconciler for Retention {
         Ok(Report::default()
             .count("messages deleted", mail)
             .count("reminders deleted", reminders)
+            .count("notifications deleted", told)
             .count("turns deleted", turns)
             .count("slots deleted", slots)
             .count("schedules deleted", ended)

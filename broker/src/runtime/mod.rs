@@ -17,6 +17,7 @@ pub use connect::{ConnectError, connect};
 pub use docker::Docker;
 pub use error::RuntimeError;
 pub use instance::{Changed, Exit, Instance, LogOptions, Status};
+pub(crate) use process::end_marked;
 pub use process::{Process, Trust};
 pub use seam::Runtime;
 pub use spec::{Limits, Mounts, Spec};

@@ -1,7 +1,7 @@
 //! The `events` table: what happened, appended in the transaction that made it happen.
 
 use hive_proto::ids::{AgentId, EventSeq, MessageId, UnixMs};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::{StoreError, Tx};
@@ -111,6 +111,43 @@ pub fn between(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// At most `limit` events of some kinds after `after`, oldest first.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn of_kinds(
+    conn: &Connection,
+    after: EventSeq,
+    kinds: &[Kind],
+    limit: u32,
+) -> Result<Vec<EventRow>, StoreError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT seq, at, kind, agent, data FROM events
+         WHERE seq > ?1 AND kind IN (SELECT value FROM json_each(?2)) ORDER BY seq LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![after.0, words(kinds), limit], read)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The newest event of some kinds.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn newest_of(conn: &Connection, kinds: &[Kind]) -> Result<Option<EventRow>, StoreError> {
+    let row = conn
+        .prepare_cached(
+            "SELECT seq, at, kind, agent, data FROM events
+             WHERE kind IN (SELECT value FROM json_each(?1)) ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row([words(kinds)], read)
+        .optional()?;
+    Ok(row)
+}
+
+fn words(kinds: &[Kind]) -> String {
+    Value::from(kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>()).to_string()
+}
+
 /// Everything that happened to one message, oldest first.
 ///
 /// # Errors
@@ -133,7 +170,6 @@ pub fn prune(
     before: UnixMs,
     limit: u32,
 ) -> Result<usize, StoreError> {
-    let words = Value::from(kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>());
     let deleted = tx
         .conn()
         .prepare_cached(
@@ -141,7 +177,7 @@ pub fn prune(
                  SELECT seq FROM events WHERE at < ?1
                  AND kind IN (SELECT value FROM json_each(?2)) ORDER BY at LIMIT ?3)",
         )?
-        .execute(params![before.0, words.to_string(), limit])?;
+        .execute(params![before.0, words(kinds), limit])?;
     Ok(deleted)
 }
 

@@ -9,13 +9,14 @@ use tracing::info;
 use super::error::StoreError;
 
 /// Never reordered, never edited once released: a change is a new file at the end.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_purges.sql"),
     include_str!("migrations/0003_approvals_schedules.sql"),
     include_str!("migrations/0004_restart_asked.sql"),
     include_str!("migrations/0005_questions.sql"),
     include_str!("migrations/0006_rights.sql"),
+    include_str!("migrations/0007_outbox.sql"),
 ];
 
 /// The first bytes of every SQLite file (sqlite.org/fileformat.html).

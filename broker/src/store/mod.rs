@@ -25,6 +25,7 @@ pub mod approvals;
 pub mod events;
 pub mod intents;
 pub mod messages;
+pub mod outbox;
 pub mod purges;
 pub mod questions;
 pub mod reminders;

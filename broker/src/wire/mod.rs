@@ -4,6 +4,7 @@ mod agent;
 mod approvals;
 mod ask;
 mod mail;
+mod notify;
 pub mod rights;
 mod schedules;
 mod session;

@@ -9,13 +9,22 @@
 mod agents;
 mod approvals;
 mod bind;
+mod disk;
 mod events;
 mod gateway;
 mod inbox;
 mod kit;
 mod model;
+mod notify;
 mod purge;
 mod questions;
+#[expect(
+    unreachable_pub,
+    clippy::expect_used,
+    reason = "shared with the kit of the end-to-end tests"
+)]
+#[path = "../../../tests/src/receiver.rs"]
+mod receiver;
 mod reconcile;
 mod recv;
 mod reminders;

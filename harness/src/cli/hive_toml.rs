@@ -98,6 +98,13 @@ impl HiveToml {
             .map(|_| "the command in hive.toml".to_owned())
     }
 
+    /// How many channels notify the operator.
+    pub(super) fn notify_channels(&self) -> usize {
+        self.at("notify")
+            .and_then(toml::Value::as_array)
+            .map_or(0, Vec::len)
+    }
+
     /// Whether model calls are answered from a script.
     pub(super) fn rehearsal(&self) -> bool {
         self.at("gateway.scripted").is_some()

@@ -30,6 +30,7 @@ mod logs;
 mod mail_list;
 mod mcp;
 mod message;
+mod notify;
 mod output;
 mod programs;
 mod question;

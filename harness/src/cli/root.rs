@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use super::{
     CliError, Ctx, agent, answer, approval, approve, backup, completions, dead, deny, detach,
-    doctor, down, engine, inbox, logs, mcp, message, question, reminder, restore, schedule, send,
-    serve, status, up, wake, watch,
+    doctor, down, engine, inbox, logs, mcp, message, notify, question, reminder, restore, schedule,
+    send, serve, status, up, wake, watch,
 };
 
 /// A hive of AI agents that can be left running.
@@ -40,6 +40,7 @@ pub enum Command {
     Question(question::Args),
     Answer(answer::Args),
     Reminder(reminder::Args),
+    Notify(notify::Args),
     Logs(logs::Args),
     Watch(watch::Args),
     Wake(wake::Args),
@@ -78,6 +79,7 @@ impl Cli {
             Command::Question(args) => question::run(args, ctx).await,
             Command::Answer(args) => answer::run(args, ctx).await,
             Command::Reminder(args) => reminder::run(args, ctx).await,
+            Command::Notify(args) => notify::run(args, ctx).await,
             Command::Logs(args) => logs::run(args, ctx).await,
             Command::Watch(args) => watch::run(args, ctx).await,
             Command::Wake(args) => wake::run(args, ctx).await,

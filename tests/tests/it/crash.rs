@@ -13,7 +13,7 @@ use hive_tests::wait::pass;
 const SYNC: &str = "fsync,fdatasync";
 
 /// `some` in CI, `all` in `make crash`.
-fn amount(some: u32, all: u32) -> u32 {
+pub(crate) fn amount(some: u32, all: u32) -> u32 {
     match std::env::var("HIVE_CRASH") {
         Ok(word) if word == "all" => all,
         Ok(_) | Err(_) => some,
@@ -30,7 +30,7 @@ async fn four() -> TestHive {
 }
 
 /// Ends the daemon below its tracer, and the tracer, which may still hold a child of it.
-async fn end_traced(hive: &mut TestHive) {
+pub(crate) async fn end_traced(hive: &mut TestHive) {
     let tracer = hive.daemon().pid();
     if let Some(pid) = tracee(tracer) {
         hive_tests::daemon::send(pid, rustix::process::Signal::KILL);
@@ -39,7 +39,7 @@ async fn end_traced(hive: &mut TestHive) {
 }
 
 /// Whether the daemon below the tracer was there and is gone.
-fn is_gone(hive: &mut TestHive, seen: &mut Option<u32>) -> bool {
+pub(crate) fn is_gone(hive: &mut TestHive, seen: &mut Option<u32>) -> bool {
     let tracer = hive.daemon().pid();
     *seen = seen.or_else(|| tracee(tracer));
     let dead = |pid: u32| {

@@ -8,6 +8,7 @@ mod agents;
 mod approvals;
 mod ask;
 mod messages;
+mod notify;
 mod schedules;
 mod service;
 mod streams;

@@ -6,7 +6,9 @@ use hive_proto::v1::{self, AgentRef};
 use tonic::service::Routes;
 use tonic::{Request, Response};
 
-use super::{Reply, Stream, agents, approvals, ask, messages, schedules, streams, topology};
+use super::{
+    Reply, Stream, agents, approvals, ask, messages, notify, schedules, streams, topology,
+};
 use crate::hive::Hive;
 use crate::rpc::gate::{OperatorGate, Operators};
 use crate::rpc::guard::Guard;
@@ -156,6 +158,27 @@ impl OperatorService for OperatorRpc {
         request: Request<v1::GetMessageRequest>,
     ) -> Reply<v1::MessageLife> {
         messages::requeue(&self.hive, request.into_inner()).await
+    }
+
+    async fn test_notify(
+        &self,
+        request: Request<v1::TestNotifyRequest>,
+    ) -> Reply<v1::TestNotifyResponse> {
+        notify::test(&self.hive, request.into_inner()).await
+    }
+
+    async fn list_notifications(
+        &self,
+        request: Request<v1::ListNotificationsRequest>,
+    ) -> Reply<v1::ListNotificationsResponse> {
+        notify::list(&self.hive, request.into_inner()).await
+    }
+
+    async fn retry_notification(
+        &self,
+        request: Request<v1::RetryNotificationRequest>,
+    ) -> Reply<v1::Notification> {
+        notify::retry(&self.hive, request.into_inner()).await
     }
 
     type WatchStream = Stream<v1::Event>;

@@ -15,3 +15,4 @@ mod tree;
 mod watcher;
 
 pub use adapter::{Process, Trust};
+pub(crate) use tree::end_marked;

@@ -78,20 +78,28 @@ pub(super) fn is_harness(seen: &Seen) -> bool {
         && words.contains(&&b"--child"[..])
 }
 
-/// Those of `all` that belong to the agent: marked, in the leader's session, or descended from one
+/// Whether a process was started for the agent.
+pub(super) fn is_agents(pid: i32, hive: &str, agent: &str) -> bool {
+    let env = environment(pid);
+    env.get(MARK_AGENT).is_some_and(|value| value == agent)
+        && env.get(MARK_HIVE).is_some_and(|value| value == hive)
+}
+
+/// Those of `all` that belong together: marked, in the leader's session, or descended from one
 /// that does. Never this process itself, and never one that merely bears the number that a dead
 /// leader had.
-pub(super) fn members(all: &[Seen], hive: &str, agent: &str, leader: Option<&Seen>) -> Vec<Seen> {
+pub(super) fn members(
+    all: &[Seen],
+    is_marked: impl Fn(i32) -> bool,
+    leader: Option<&Seen>,
+) -> Vec<Seen> {
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let session = leader.and_then(|leader| session_of(all, leader));
     let mut found: Vec<Seen> = Vec::new();
     let mut rest: Vec<&Seen> = all.iter().filter(|seen| seen.pid != own).collect();
     rest.retain(|seen| {
-        let env = environment(seen.pid);
-        let marked = env.get(MARK_AGENT).is_some_and(|value| value == agent)
-            && env.get(MARK_HIVE).is_some_and(|value| value == hive);
         let led = session.is_some_and(|number| number == seen.session || number == seen.pid);
-        let ours = marked || led;
+        let ours = is_marked(seen.pid) || led;
         if ours {
             found.push((*seen).clone());
         }
@@ -144,7 +152,7 @@ mod tests {
     }
 
     fn pids(all: &[Seen], leader: Option<&Seen>) -> Vec<i32> {
-        let found = members(all, "hive", "ann", leader);
+        let found = members(all, |_| false, leader);
         found.into_iter().map(|seen| seen.pid).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
 use tracing::warn;
 
 use super::scan::{self, Seen};
@@ -28,15 +28,36 @@ pub(super) fn signal(seen: &Seen, signal: Signal) {
 
 /// KILLs everything that belongs to the agent until nothing is left; says how many there were.
 pub(super) async fn kill(hive: &str, agent: &str, leader: Option<&Seen>) -> usize {
+    end(|pid| scan::is_agents(pid, hive, agent), leader).await
+}
+
+/// KILLs every process that has `name` with `value` in its environment, their descendants, and the
+/// whole of a process group, until nothing is left. The group's leader must not have been waited for:
+/// its number could be another's.
+pub(crate) async fn end_marked(name: &str, value: &str, group: Option<i32>) {
+    let group = group.and_then(Pid::from_raw);
+    let in_group = |pid| {
+        let of = Pid::from_raw(pid).and_then(|pid| getpgid(Some(pid)).ok());
+        group.is_some() && of == group
+    };
+    let marked = |pid| {
+        let env = scan::environment(pid);
+        in_group(pid) || env.get(name).is_some_and(|one| one == value)
+    };
+    end(marked, None).await;
+}
+
+async fn end(is_marked: impl Fn(i32) -> bool, leader: Option<&Seen>) -> usize {
     let begin = Instant::now();
     let mut killed = 0;
     loop {
-        let members = scan::members(&scan::processes(), hive, agent, leader);
+        let members = scan::members(&scan::processes(), &is_marked, leader);
         if members.is_empty() {
             return killed;
         }
         if begin.elapsed() > VANISH {
-            warn!(agent.name = %agent, left = members.len(), "processes of the agent do not end");
+            let pids: Vec<i32> = members.iter().map(|member| member.pid).collect();
+            warn!(?pids, "killed processes do not end");
             return killed;
         }
         killed = killed.max(members.len());

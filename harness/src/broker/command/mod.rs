@@ -2,7 +2,7 @@
 //!
 //! - [`calls`]: one try with a deadline, single answers and streams
 //! - [`refusal`]: a status as a refusal that says which socket did not answer
-//! - [`agents`], [`approvals`], [`messages`], [`questions`], [`schedules`], [`streams`], [`status`],
+//! - [`agents`], [`approvals`], [`messages`], [`notify`], [`questions`], [`schedules`], [`streams`], [`status`],
 //!   [`topology`]: the operator's calls
 //! - [`own`]: the calls of a process beside an agent, on that agent's socket
 
@@ -10,6 +10,7 @@ mod agents;
 mod approvals;
 mod calls;
 mod messages;
+mod notify;
 mod own;
 mod questions;
 mod refusal;

@@ -6,6 +6,7 @@
 //! - [`docker`]: the engine, its security options, the image, the static hive
 //! - [`elf`]: whether a program needs a loader
 //! - [`engine`]: claude, npm, the model's key
+//! - [`notify`]: whether anything reaches the operator off-screen
 
 mod check;
 mod daemon;
@@ -13,6 +14,7 @@ mod docker;
 mod elf;
 mod engine;
 mod host;
+mod notify;
 
 use hive_proto::v1::HiveStatus;
 
@@ -95,5 +97,6 @@ async fn examine(ctx: Ctx) -> Vec<Check> {
     checks.extend(daemon::examine(&patient).await);
     checks.extend(docker::examine(&patient).await);
     checks.extend(engine::examine(&patient));
+    checks.push(notify::examine(&patient));
     checks
 }
