@@ -6,7 +6,9 @@
 mod agents;
 mod process;
 
+pub(crate) use process::answers;
 use std::path::{Path, PathBuf};
+
 use std::process::Command;
 
 use rustix::process::Signal;

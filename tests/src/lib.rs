@@ -1,6 +1,7 @@
 //! hive-tests: the kit that the end-to-end and crash tests share, and the tidy check.
 //!
 //! - [`hive`]: a whole hive in a temporary directory; [`builder`]: what it is made of
+//! - [`clocked`]: one in this process, by a clock that the test moves
 //! - [`client`], [`session`], [`command`]: its public API: sockets, a harness by hand, the `hive` command
 //! - [`mail`]: sending, answers and lives of messages in one line each
 //! - [`daemon`], [`docker`], [`strace`]: processes, containers and system calls from outside;
@@ -15,6 +16,7 @@
 pub mod builder;
 pub mod claude;
 pub mod client;
+pub mod clocked;
 pub mod command;
 pub mod conformance;
 pub mod daemon;

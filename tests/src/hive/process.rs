@@ -85,7 +85,7 @@ impl TestHive {
     }
 }
 
-async fn answers(socket: &Path) -> bool {
+pub(crate) async fn answers(socket: &Path) -> bool {
     socket.exists()
         && client::operator(socket)
             .get_status(GetStatusRequest {})

@@ -10,7 +10,7 @@ use hive_tests::strace::{Fault, When, inject, tracee};
 use hive_tests::wait::pass;
 
 /// How a commit reaches the disk, whichever of the two SQLite was built with.
-const SYNC: &str = "fsync,fdatasync";
+pub(crate) const SYNC: &str = "fsync,fdatasync";
 
 /// `some` in CI, `all` in `make crash`.
 pub(crate) fn amount(some: u32, all: u32) -> u32 {

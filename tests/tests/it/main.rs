@@ -1,6 +1,7 @@
 //! The one binary of the tests that need whole programs; each file is one feature.
 
 mod agent_files;
+mod approvals;
 mod authority;
 mod claude_faults;
 mod claude_process;
@@ -12,6 +13,7 @@ mod cli_refusals;
 mod cli_up;
 mod conformance;
 mod crash;
+mod crash_decisions;
 mod crash_fsync;
 mod crash_notify;
 mod damage;
@@ -33,6 +35,7 @@ mod questions;
 mod questions_crash;
 mod restarts;
 mod scarcity;
+mod schedule_clock;
 mod sessions;
 mod soak;
 mod tidy;
