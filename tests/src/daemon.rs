@@ -111,6 +111,19 @@ pub fn send(pid: u32, signal: Signal) {
     }
 }
 
+/// Whether no thread of a process lives, so that it holds no file and no lock any more. Its first thread may
+/// be a zombie while another one still waits for the disk.
+#[must_use]
+pub fn is_dead(pid: u32) -> bool {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return true;
+    };
+    tasks.flatten().all(|task| {
+        std::fs::read_to_string(task.path().join("stat"))
+            .map_or(true, |stat| stat.contains(") Z ") || stat.contains(") X "))
+    })
+}
+
 /// Processes whose environment contains `needle`: the agents of one test hive.
 #[must_use]
 pub fn marked(needle: &str) -> Vec<u32> {

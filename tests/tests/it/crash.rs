@@ -5,9 +5,10 @@
 use std::time::{Duration, Instant};
 
 use hive_tests::TestHive;
+use hive_tests::daemon::is_dead;
 use hive_tests::load::Load;
 use hive_tests::strace::{Fault, When, inject, tracee};
-use hive_tests::wait::pass;
+use hive_tests::wait::{SOON, pass, until};
 
 /// How a commit reaches the disk, whichever of the two SQLite was built with.
 pub(crate) const SYNC: &str = "fsync,fdatasync";
@@ -32,21 +33,22 @@ async fn four() -> TestHive {
 /// Ends the daemon below its tracer, and the tracer, which may still hold a child of it.
 pub(crate) async fn end_traced(hive: &mut TestHive) {
     let tracer = hive.daemon().pid();
-    if let Some(pid) = tracee(tracer) {
+    let traced = tracee(tracer);
+    if let Some(pid) = traced {
         hive_tests::daemon::send(pid, rustix::process::Signal::KILL);
     }
     hive.kill().await;
+    if let Some(pid) = traced {
+        let gone = || std::future::ready(is_dead(pid).then_some(()));
+        until("no thread of it is left", SOON, gone).await;
+    }
 }
 
 /// Whether the daemon below the tracer was there and is gone.
 pub(crate) fn is_gone(hive: &mut TestHive, seen: &mut Option<u32>) -> bool {
     let tracer = hive.daemon().pid();
     *seen = seen.or_else(|| tracee(tracer));
-    let dead = |pid: u32| {
-        std::fs::read_to_string(format!("/proc/{pid}/stat"))
-            .map_or(true, |stat| stat.contains(") Z ") || stat.contains(") X "))
-    };
-    hive.daemon().ended().is_some() || seen.is_some_and(dead)
+    hive.daemon().ended().is_some() || seen.is_some_and(is_dead)
 }
 
 #[tokio::test]

@@ -63,6 +63,12 @@ async fn another_users_connections_leave_room_for_operators() {
         stranger::hive(&hive, LISTED, &["status"])
             .await
             .expect_code(0);
+        // Another stranger may find no room for a reason; it is told whose socket this is all the same.
+        let ran = stranger::hive(&hive, STRANGER, &["status"]).await;
+        assert!(
+            ran.code != 0 && ran.stderr.contains("`operators`"),
+            "{ran:?}"
+        );
         // They end by themselves, those that were let in to be refused as well.
         until("they are closed", Duration::from_secs(10), || {
             std::future::ready(held.iter().all(is_closed).then_some(()))

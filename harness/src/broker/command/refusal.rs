@@ -3,11 +3,14 @@
 
 use std::error::Error as _;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use hive_proto::Refusal;
 use hive_proto::v1::Reason;
 use tonic::{Code, Status};
+
+const OPERATORS: &str = "the operator's socket is for root, the user that hived runs as, and the uids that hive.toml lists under `operators`";
 
 /// A status as a refusal: the broker's own word, else what the transport met.
 pub(super) fn refusal(status: &Status, socket: &Path) -> Refusal {
@@ -41,11 +44,19 @@ fn unreachable(status: &Status, socket: &Path) -> Refusal {
     };
     let refusal = Refusal::new(Reason::Unavailable, why);
     match cause.map(|error| error.kind()) {
-        Some(io::ErrorKind::PermissionDenied) => {
-            refusal.with_hint("the operator's socket is for root, the user that hived runs as, and the uids that hive.toml lists under `operators`")
-        }
-        _ => refusal,
+        Some(io::ErrorKind::PermissionDenied) => refusal.with_hint(OPERATORS),
+        Some(io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => refusal,
+        // Somebody took the connection and closed it: hived, for want of room to say why.
+        Some(_) | None if is_anothers(socket) => refusal.with_hint(OPERATORS),
+        Some(_) | None => refusal,
     }
+}
+
+/// Whether the socket belongs to another user, and this one is not root.
+fn is_anothers(socket: &Path) -> bool {
+    let own = rustix::process::geteuid();
+    let owner = std::fs::symlink_metadata(socket).map(|meta| meta.uid());
+    !own.is_root() && owner.is_ok_and(|owner| owner != own.as_raw())
 }
 
 /// The error of the operating system at the bottom of a status.
