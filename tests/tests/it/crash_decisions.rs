@@ -93,7 +93,11 @@ async fn crash_at_every_fsync_of_a_decision_and_its_firing() {
         }
         end_traced(&mut hive).await;
         hive.start().await;
-        let approval = play(&hive, &key, at_ms).await.unwrap();
+        // The operator's socket is served before the last of the agents' ones.
+        let played = until("it is served", SOON, || async {
+            play(&hive, &key, at_ms).await.ok()
+        });
+        let approval = played.await;
         let counts = until("everything is there", SOON, || async {
             let counts = counted(&hive, &key, approval).await;
             let all = [counts.0, counts.1, counts.2, counts.3];

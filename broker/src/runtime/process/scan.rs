@@ -17,6 +17,7 @@ pub(super) const MARK_SPEC: &str = "HIVE_SPEC";
 pub(super) struct Seen {
     pub(super) pid: i32,
     pub(super) parent: i32,
+    pub(super) group: i32,
     pub(super) session: i32,
     /// Clock ticks since boot: with the pid it names one process for good.
     pub(super) started: u64,
@@ -44,13 +45,15 @@ pub(super) fn look(pid: i32) -> Option<Seen> {
 fn parse(pid: i32, stat: &str) -> Option<Seen> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let (state, parent, session) = (fields.first()?, fields.get(1)?, fields.get(3)?);
+    let (state, parent) = (fields.first()?, fields.get(1)?);
+    let (group, session) = (fields.get(2)?, fields.get(3)?);
     if matches!(*state, "Z" | "X") {
         return None;
     }
     Some(Seen {
         pid,
         parent: parent.parse().ok()?,
+        group: group.parse().ok()?,
         session: session.parse().ok()?,
         started: fields.get(19)?.parse().ok()?,
     })
@@ -90,7 +93,7 @@ pub(super) fn is_agents(pid: i32, hive: &str, agent: &str) -> bool {
 /// leader had.
 pub(super) fn members(
     all: &[Seen],
-    is_marked: impl Fn(i32) -> bool,
+    is_marked: impl Fn(&Seen) -> bool,
     leader: Option<&Seen>,
 ) -> Vec<Seen> {
     let own = i32::try_from(std::process::id()).unwrap_or_default();
@@ -99,7 +102,7 @@ pub(super) fn members(
     let mut rest: Vec<&Seen> = all.iter().filter(|seen| seen.pid != own).collect();
     rest.retain(|seen| {
         let led = session.is_some_and(|number| number == seen.session || number == seen.pid);
-        let ours = is_marked(seen.pid) || led;
+        let ours = is_marked(seen) || led;
         if ours {
             found.push((*seen).clone());
         }
@@ -146,6 +149,7 @@ mod tests {
         Seen {
             pid,
             parent,
+            group: session,
             session,
             started,
         }
@@ -191,6 +195,7 @@ mod tests {
         let expected = Seen {
             pid: 42,
             parent: 7,
+            group: 42,
             session: 43,
             started: 987_654,
         };

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tracing::warn;
 
 use super::scan::{self, Seen};
@@ -28,26 +28,21 @@ pub(super) fn signal(seen: &Seen, signal: Signal) {
 
 /// KILLs everything that belongs to the agent until nothing is left; says how many there were.
 pub(super) async fn kill(hive: &str, agent: &str, leader: Option<&Seen>) -> usize {
-    end(|pid| scan::is_agents(pid, hive, agent), leader).await
+    end(|seen| scan::is_agents(seen.pid, hive, agent), leader).await
 }
 
 /// KILLs every process that has `name` with `value` in its environment, their descendants, and the
 /// whole of a process group, until nothing is left. The group's leader must not have been waited for:
 /// its number could be another's.
 pub(crate) async fn end_marked(name: &str, value: &str, group: Option<i32>) {
-    let group = group.and_then(Pid::from_raw);
-    let in_group = |pid| {
-        let of = Pid::from_raw(pid).and_then(|pid| getpgid(Some(pid)).ok());
-        group.is_some() && of == group
-    };
-    let marked = |pid| {
-        let env = scan::environment(pid);
-        in_group(pid) || env.get(name).is_some_and(|one| one == value)
+    let marked = |seen: &Seen| {
+        let env = scan::environment(seen.pid);
+        group == Some(seen.group) || env.get(name).is_some_and(|one| one == value)
     };
     end(marked, None).await;
 }
 
-async fn end(is_marked: impl Fn(i32) -> bool, leader: Option<&Seen>) -> usize {
+async fn end(is_marked: impl Fn(&Seen) -> bool, leader: Option<&Seen>) -> usize {
     let begin = Instant::now();
     let mut killed = 0;
     loop {

@@ -34,6 +34,7 @@ pub(super) fn watch(process: &Process, spec: &Spec, mut child: Child) {
     let leader = scan::look(pid).unwrap_or(Seen {
         pid,
         parent: 0,
+        group: pid,
         session: pid,
         started: 0,
     });
