@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use hive_proto::ids::AgentId;
 use hive_proto::name::AgentName;
@@ -106,8 +107,8 @@ impl Handle {
     }
 
     /// The runtime's stream of events broke: what ends before it answers again may have ended with it.
-    pub(super) fn runtime_left(&self) {
-        self.memory().runtime_left = true;
+    pub(super) fn runtime_left(&self, now: Duration) {
+        self.memory().runtime_left = Some(now);
     }
 }
 
@@ -212,7 +213,9 @@ mod tests {
     fn what_ends_with_its_runtime_is_nobodys_fault() {
         let handle = handle();
         handle.observe(&Look::There(&instance(Status::Running)), at(1));
-        handle.runtime_left();
+        handle.runtime_left(Duration::from_secs(2));
+        // Asked before it left, answered afterwards.
+        handle.observe(&Look::There(&instance(Status::Running)), at(2));
         handle.observe(&Look::Unknown("connection refused"), at(2));
         handle.observe(&Look::There(&exited(137, false)), at(3));
         {

@@ -17,8 +17,8 @@ pub(super) struct Memory {
     pub(super) held: Held,
     /// What it held before it became unknown; unknown when nothing that is still true was ever seen.
     certain: Held,
-    /// The runtime itself went away since the last look that it answered.
-    pub(super) runtime_left: bool,
+    /// When the runtime itself went away, by the monotonic clock; none once a later look has seen it up.
+    pub(super) runtime_left: Option<Duration>,
     /// Why the last look got no answer, also one that fell into an operation.
     pub(super) silent: Option<String>,
     /// The runtime's id; empty when it holds nothing, kept while it cannot be asked.
@@ -67,7 +67,7 @@ impl Memory {
         Self {
             held,
             certain: Held::Unknown,
-            runtime_left: false,
+            runtime_left: None,
             silent: None,
             runtime_id: String::new(),
             spec_hash: String::new(),
@@ -112,7 +112,11 @@ impl Memory {
         } else if is_down(before) && is_up(self.held) {
             self.running_since = taken.now;
         }
-        self.runtime_left &= is_down(self.held);
+        // An answer to a question from before says nothing of what the runtime took with it.
+        let seen_since = self.runtime_left.is_some_and(|left| taken.began > left);
+        if seen_since && is_up(self.held) {
+            self.runtime_left = None;
+        }
         last != self.held
     }
 
@@ -162,7 +166,7 @@ impl Memory {
 
     /// It ended since it was seen last: together with its runtime, or by itself.
     fn note_end(&mut self, look: &Look<'_>, taken: Taken) {
-        if self.runtime_left {
+        if self.runtime_left.is_some() {
             return self.stopped(taken);
         }
         self.detail = match look {

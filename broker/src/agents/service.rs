@@ -26,8 +26,8 @@ use crate::topology;
 
 /// The reconciler that looks at the runtime.
 pub(crate) const CONTAINERS: &str = "containers";
-/// Before the runtime's events are asked for again.
-const EVENTS_AGAIN: Duration = Duration::from_secs(1);
+/// Before the runtime's events are asked for again. Short: what ends while none listens counts as its own end.
+const EVENTS_AGAIN: Duration = Duration::from_millis(100);
 
 /// The agents service; cheap to clone.
 #[derive(Clone, Debug)]
@@ -190,7 +190,7 @@ impl Inner {
                     self.look_soon();
                 }
                 for handle in self.fleet.all() {
-                    handle.runtime_left();
+                    handle.runtime_left(self.clock.monotonic());
                 }
             }
             // The stream ended: maybe everything changed meanwhile.

@@ -76,6 +76,8 @@ async fn docker_restarted_with_its_containers_starts_each_once_again() {
             "{signal:?}: made anew"
         );
         assert_eq!(containers(&engine), 1, "{signal:?}");
+        // What ended with its engine was not its own fault.
+        assert_eq!(restarts(&hive, &name).await, 0, "{signal:?}");
     }
     open_gate(&hive, &name);
     assert_eq!(

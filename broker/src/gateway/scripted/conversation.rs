@@ -17,6 +17,9 @@ const SYNTHETIC: [&str; 5] = [
     "[Request interrupted by user",
 ];
 
+/// How such a text begins and ends within another one.
+const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
+
 /// What a request says, as far as a script needs it.
 #[derive(Debug)]
 pub(super) struct Conversation {
@@ -175,7 +178,34 @@ fn results_in(content: &Content) -> Vec<(Place, String)> {
                 }
                 _ => String::new(),
             };
-            Some((place, text))
+            Some((place, without_reminder(&text).to_owned()))
         })
         .collect()
+}
+
+/// A tool's result without what an engine has written behind it for the model: Claude Code tells it there
+/// how many tokens are left, in the tool's own block.
+fn without_reminder(text: &str) -> &str {
+    let (open, close) = REMINDER;
+    match text.rfind(open) {
+        Some(start) if text.trim_end().ends_with(close) => text[..start].trim_end(),
+        Some(_) | None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_reminder;
+
+    #[test]
+    fn a_tools_result_is_what_the_tool_said() {
+        let said = "{\"answer\":\"fish\"}";
+        let reminder = "<system-reminder>\n<total_tokens>1 left</total_tokens>\n</system-reminder>";
+        assert_eq!(without_reminder(&format!("{said}\n\n{reminder}")), said);
+        assert_eq!(without_reminder(&format!("{said}\n{reminder}\n")), said);
+        assert_eq!(without_reminder(said), said);
+        // A tool may speak of one.
+        let quoted = format!("{reminder} is what it wrote");
+        assert_eq!(without_reminder(&quoted), quoted);
+    }
 }
