@@ -346,9 +346,13 @@ fn dead(event: &Happening<'_>) -> Option<Told> {
 }
 
 fn stalled(event: &Happening<'_>) -> Option<Told> {
+    let waited_ms = event
+        .number("since_ms")
+        .map_or(0, |since| event.at.0 - since);
     let text = format!(
-        "{} has taken no message for 15 minutes; `hive agent show {0}` says why",
-        event.agent
+        "{} has taken no message for {} minutes; `hive agent show {0}` says why",
+        event.agent,
+        waited_ms / 60_000
     );
     event.now(event.agent, 0, text)
 }
