@@ -348,7 +348,7 @@ fn dead(event: &Happening<'_>) -> Option<Told> {
 fn stalled(event: &Happening<'_>) -> Option<Told> {
     let waited_ms = event
         .number("since_ms")
-        .map_or(0, |since| event.at.0 - since);
+        .map_or(0, |since| (event.at.0 - since).max(0));
     let text = format!(
         "{} has taken no message for {} minutes; `hive agent show {0}` says why",
         event.agent,
@@ -451,6 +451,14 @@ mod tests {
                 rule.word
             );
         }
+    }
+
+    #[test]
+    fn a_stalled_message_is_told_with_how_long_it_has_waited() {
+        let told = |since_ms: i64| tell(Concern::Stalled, "bee", &json!({"since_ms": since_ms}));
+        assert!(told(1 - 7 * 60_000).unwrap().contains("for 7 minutes"));
+        // A clock that was set back makes no time negative.
+        assert!(told(2).unwrap().contains("for 0 minutes"));
     }
 
     #[test]
