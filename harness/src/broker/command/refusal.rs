@@ -20,8 +20,11 @@ pub(super) fn refusal(status: &Status, socket: &Path) -> Refusal {
     }
     match status.code() {
         Code::Unimplemented => not_served(),
-        // A connection that cannot be made or that broke surfaces under any of these.
-        Code::Unavailable | Code::Unknown | Code::Internal => unreachable(status, socket),
+        // A connection that cannot be made or that broke surfaces under any of these. `Cancelled` is one
+        // of them: a command's deadline is its own, the transport has none that could have run out.
+        Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled => {
+            unreachable(status, socket)
+        }
         _ => carried,
     }
 }
@@ -86,6 +89,8 @@ mod tests {
 
     use hive_proto::Refusal;
     use hive_proto::v1::Reason;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{UnixListener, UnixStream};
     use tonic::Status;
 
     use super::refusal;
@@ -118,5 +123,47 @@ mod tests {
                 socket.display()
             )
         );
+    }
+
+    /// What a listener that is no broker does with a connection.
+    async fn misbehave(mut stream: UnixStream, how: usize) {
+        let mut read = [0; 16];
+        match how {
+            0 => {}
+            1 => drop(stream.read(&mut read).await),
+            2 => drop(stream.write_all(b"{\"error\":\"not JSON\"}\n").await),
+            _ => {
+                drop(stream.read(&mut read).await);
+                drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_is_no_broker_is_a_broker_that_cannot_be_reached() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("x.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        // Which status the transport makes of it depends on who is first: hence the many rounds.
+        for round in 0..200 {
+            let calls = CommandCalls::new(BrokerClient::connect(&socket));
+            let other = async {
+                let (stream, _) = listener.accept().await.unwrap();
+                misbehave(stream, round % 4).await;
+            };
+            let (refused, ()) = tokio::join!(calls.status(), other);
+            let refused = refused.unwrap_err();
+            assert_eq!(refused.reason, Reason::Unavailable, "{round}: {refused:?}");
+            assert!(refused.message.contains("x.sock"), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_was_cancelled_is_no_timeout() {
+        let refused = refusal(
+            &Status::cancelled("operation was canceled"),
+            Path::new("/s"),
+        );
+        assert_eq!(refused.reason, Reason::Unavailable);
     }
 }
