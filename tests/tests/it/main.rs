@@ -3,6 +3,7 @@
 mod agent_files;
 mod approvals;
 mod authority;
+mod authority_subtree;
 mod claude_faults;
 mod claude_process;
 mod claude_turns;
