@@ -214,12 +214,11 @@ fn allow(tx: &Tx<'_>, from: &Origin, target: &Target) -> Result<(), InboxError> 
 }
 
 fn admit(tx: &Tx<'_>, limits: Limits, target: &Target) -> Result<(), InboxError> {
-    let rows = messages::unfinished(tx.conn(), target.recipient)?;
-    if rows < limits.mailbox_rows {
-        return Ok(());
+    match messages::full(tx, target.recipient, limits.mailbox_rows)? {
+        None => Ok(()),
+        Some(rows) => Err(InboxError::MailboxFull {
+            to: target.name.clone(),
+            rows,
+        }),
     }
-    Err(InboxError::MailboxFull {
-        to: target.name.clone(),
-        rows,
-    })
 }

@@ -5,7 +5,6 @@
 //! and the same session gets them again: with `Take::Begin` all rows of its open turn, with
 //! `Take::Join` those that it does not name as held.
 
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use hive_proto::ids::{AgentId, Epoch, MessageId, TurnId, UnixMs};
@@ -16,7 +15,7 @@ use super::error::{InboxError, split};
 use super::send::Inbox;
 use crate::store::messages::{self, MessageRow, Popped};
 use crate::store::roster::{self, Work};
-use crate::store::{Recipient, Tx, sessions, turns};
+use crate::store::{Recipient, Standing, Turnout, Tx, sessions, turns};
 
 /// What a harness asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,15 +61,21 @@ impl Inbox {
         let wait = args.wait.min(Duration::from_millis(RECV_WAIT_MS.into()));
         let deadline = Instant::now() + wait;
         let stopping = self.tasks.stopping();
-        // Lives as long as the caller does: a pop that is still queued when it goes takes nothing.
-        let caller = Arc::new(());
         loop {
             let woken = recipient.notified();
             tokio::pin!(woken);
             woken.as_mut().enable();
-            let popped = self.pop(agent, &args, Arc::downgrade(&caller)).await?;
-            let later = match popped {
-                Popped::Rows { rows, remaining } => {
+            let mut pop = self.pop(agent, &args)?;
+            let popped = tokio::select! {
+                popped = pop.answer() => Some(popped?),
+                () = tokio::time::sleep_until(deadline) => pop.withdraw().await?,
+                () = stopping.cancelled() => match pop.withdraw().await? {
+                    None => return Err(InboxError::Stopping),
+                    popped => popped,
+                },
+            };
+            let later = match popped.transpose()? {
+                Some(Popped::Rows { rows, remaining }) => {
                     let turn = rows.first().and_then(|row| row.turn);
                     return Ok(Received {
                         rows,
@@ -78,8 +83,8 @@ impl Inbox {
                         remaining,
                     });
                 }
-                Popped::Later(at) => Some(at),
-                Popped::Empty => None,
+                Some(Popped::Later(at)) => Some(at),
+                Some(Popped::Empty) | None => None,
             };
             if Instant::now() >= deadline {
                 return Ok(Received::default());
@@ -92,21 +97,20 @@ impl Inbox {
         }
     }
 
-    async fn pop(
+    /// Pops now, or in the transaction that brings something.
+    fn pop(
         &self,
         agent: AgentId,
         args: &RecvArgs,
-        caller: Weak<()>,
-    ) -> Result<Popped, InboxError> {
+    ) -> Result<Standing<Result<Popped, InboxError>>, InboxError> {
         let (epoch, max, take) = (args.epoch, args.max.clamp(1, RECV_ROWS), args.take.clone());
-        self.store
-            .write(move |tx| {
-                if caller.strong_count() == 0 {
-                    return Ok(Ok(Popped::Empty));
-                }
-                split(pop(tx, agent, epoch, max, &take))
+        let standing = self.store.stand(move |tx| {
+            Ok(match split(pop(tx, agent, epoch, max, &take))? {
+                Ok(Popped::Empty) => Turnout::WaitFor(Recipient::Agent(agent)),
+                popped => Turnout::Done(popped),
             })
-            .await?
+        });
+        Ok(standing?)
     }
 
     /// When the head of the queue may be delivered. The wall clock may be set meanwhile, so this is

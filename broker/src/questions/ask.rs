@@ -230,12 +230,13 @@ fn admit(tx: &Tx<'_>, limits: Limits, target: &Target) -> Result<(), QuestionErr
     if target.recipient == Recipient::Operator {
         return Ok(());
     }
-    let rows = messages::unfinished(tx.conn(), target.recipient)?;
-    if rows < limits.mailbox_rows {
-        return Ok(());
+    match messages::full(tx, target.recipient, limits.mailbox_rows)? {
+        None => Ok(()),
+        Some(rows) => Err(QuestionError::MailboxFull {
+            to: target.name.clone(),
+            rows,
+        }),
     }
-    let to = target.name.clone();
-    Err(QuestionError::MailboxFull { to, rows })
 }
 
 fn tell(

@@ -52,13 +52,15 @@ impl Reminders {
 fn fire_batch(tx: &mut Tx<'_>, limits: Limits) -> Result<Fired, StoreError> {
     let mut done = Fired::default();
     for row in table::due(tx.conn(), tx.now(), BATCH)? {
-        let rows = messages::unfinished(tx.conn(), Recipient::Agent(row.agent))?;
-        if rows < limits.mailbox_rows {
-            fire(tx, &row)?;
-            done.fired += 1;
-        } else {
-            refuse(tx, &row, &format!("its mailbox holds {rows} messages"))?;
-            done.refused += 1;
+        match messages::full(tx, Recipient::Agent(row.agent), limits.mailbox_rows)? {
+            None => {
+                fire(tx, &row)?;
+                done.fired += 1;
+            }
+            Some(rows) => {
+                refuse(tx, &row, &format!("its mailbox holds {rows} messages"))?;
+                done.refused += 1;
+            }
         }
     }
     Ok(done)

@@ -3,7 +3,8 @@
 //! One writer thread owns the only connection that writes. It takes closures over a channel and
 //! commits them in groups: each closure in a savepoint of its own, one commit for the group, and
 //! only then are replies sent and waiters woken. So "answered" means "on disk" (WAL,
-//! `synchronous=FULL`), and one slow fsync serves everyone who waits for it. Reads run on a pool of
+//! `synchronous=FULL`), and one slow fsync serves everyone who waits for it. A long poll waits with the writer
+//! ([`standing`]): the commit that holds a message holds its receipt, too. Reads run on a pool of
 //! read-only connections and see committed data only.
 //!
 //! What ends the daemon: a failed fsync (the page cache can no longer be trusted, so nothing is
@@ -15,6 +16,8 @@ mod migrate;
 mod migrate_tests;
 mod open;
 mod readers;
+mod room;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod tx;
@@ -38,6 +41,7 @@ pub mod turns;
 pub use error::StoreError;
 pub use open::{MIN_SQLITE, Store, StoreFacts};
 pub use rusqlite::Connection as Conn;
+pub use standing::{Standing, Turnout};
 pub use tx::{Recipient, Tx};
 
 /// A stored word that no enum of ours has.

@@ -10,8 +10,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::error::StoreError;
 use super::migrate;
 use super::readers::Readers;
+use super::room::Room;
+use super::standing::{Order, Parked, Standing, Turnout};
 use super::tx::Tx;
-use super::writer::{Job, Keep, Writer};
+use super::writer::{Job, Keep, Writer, guarded};
 use crate::clock::Clock;
 use crate::model::retry::Retry;
 use crate::shutdown::Tasks;
@@ -89,6 +91,8 @@ impl Store {
             wakers: wakers.clone(),
             tasks,
             health: health_sender,
+            parked: Parked::default(),
+            room: Room::default(),
         };
         std::thread::Builder::new()
             .name("hive-writer".into())
@@ -120,6 +124,23 @@ impl Store {
         });
         self.jobs.send(job).map_err(|_| StoreError::Stopped)?;
         answer.await.map_err(|_| StoreError::Stopped)?
+    }
+
+    /// Like [`Store::write`], for work that may have to wait: when it says so it stays with the writer, and
+    /// runs again in the transaction that wakes the recipient it waits for.
+    ///
+    /// # Errors
+    /// When the writer has ended.
+    pub fn stand<T, F>(&self, work: F) -> Result<Standing<T>, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>) -> Result<Turnout<T>, StoreError> + Send + 'static,
+    {
+        let (order, standing) = Order::new(work);
+        self.jobs
+            .send(Box::new(order))
+            .map_err(|_| StoreError::Stopped)?;
+        Ok(standing)
     }
 
     /// Runs `work` on a read-only connection, off the runtime's threads.
@@ -198,9 +219,7 @@ where
         let Some(work) = self.work.take() else {
             return Keep::RollBack;
         };
-        // A panic in one closure must not take the writer, and with it the hive, down.
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(tx)))
-            .unwrap_or_else(|_| Err(StoreError::Sqlite("a write closure panicked".into())));
+        let result = guarded(|| work(tx));
         let keep = if result.is_ok() {
             Keep::Release
         } else {

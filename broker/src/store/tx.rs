@@ -3,6 +3,7 @@
 use hive_proto::ids::{AgentId, UnixMs};
 use rusqlite::Connection;
 
+use super::room::Room;
 use crate::model::retry::Retry;
 
 /// Whose long poll a committed row wakes.
@@ -20,6 +21,7 @@ pub struct Tx<'a> {
     retry: Retry,
     wakes: Vec<Recipient>,
     evented: bool,
+    room: &'a Room,
 }
 
 /// What a committed closure asks for.
@@ -32,13 +34,14 @@ pub(super) struct AfterCommit {
 // === impl Tx ===
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(conn: &'a Connection, now: UnixMs, retry: Retry) -> Self {
+    pub(super) fn new(conn: &'a Connection, now: UnixMs, retry: Retry, room: &'a Room) -> Self {
         Self {
             conn,
             now,
             retry,
             wakes: Vec::new(),
             evented: false,
+            room,
         }
     }
 
@@ -72,10 +75,29 @@ impl<'a> Tx<'a> {
         self.evented = true;
     }
 
+    /// What is known of mailboxes with room.
+    pub(super) fn room(&self) -> &'a Room {
+        self.room
+    }
+
     pub(super) fn finish(self) -> AfterCommit {
         AfterCommit {
             wakes: self.wakes,
             evented: self.evented,
         }
+    }
+}
+
+// === impl AfterCommit ===
+
+impl AfterCommit {
+    /// Takes in what another closure of the same commit asks for.
+    pub(super) fn add(&mut self, other: Self) {
+        for wake in other.wakes {
+            if !self.wakes.contains(&wake) {
+                self.wakes.push(wake);
+            }
+        }
+        self.evented |= other.evented;
     }
 }

@@ -13,7 +13,6 @@ pub use queries::{
     is_queued, replies, stalled, unread_counts,
 };
 pub use queue::{
-    Popped, fates_under, lease, lease_one, leased_under, mark_rehanded, queued, queued_fates,
-    unfinished,
+    Popped, fates_under, full, lease, lease_one, leased_under, mark_rehanded, queued, queued_fates,
 };
 pub use row::{Fate, MessageRow, NewMessage};

@@ -125,11 +125,27 @@ pub fn mark_rehanded(
     events::append(tx, Kind::MessageRehanded, about, &data)
 }
 
+/// How many unfinished rows a mailbox holds when one more would be more than `most`; none when it fits.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn full(tx: &Tx<'_>, to: Recipient, most: u32) -> Result<Option<u32>, StoreError> {
+    if tx.room().is_known(to) {
+        return Ok(None);
+    }
+    let rows = unfinished(tx.conn(), to)?;
+    if rows >= most {
+        return Ok(Some(rows));
+    }
+    tx.room().grant(to, most - rows);
+    Ok(None)
+}
+
 /// Rows of a mailbox that are neither acked nor dead.
 ///
 /// # Errors
 /// When the table cannot be read.
-pub fn unfinished(conn: &Connection, recipient: Recipient) -> Result<u32, StoreError> {
+fn unfinished(conn: &Connection, recipient: Recipient) -> Result<u32, StoreError> {
     let leased: u32 = match recipient {
         Recipient::Operator => 0,
         Recipient::Agent(id) => conn
