@@ -1,14 +1,14 @@
-//! How many more rows each mailbox is known to take, so that not every send has to count it.
+//! How many unfinished rows each mailbox holds at the most, so that not every send has to count it.
 //!
-//! One count grants as many sends as there was room for; rows that are finished meanwhile only make more of it.
-//! So what is remembered here is never too much, and it is forgotten whenever anything is rolled back.
+//! A count is remembered and every row that is added is added to it. Rows that are finished are not taken off, so
+//! what is remembered is never too little; it is forgotten whenever anything is rolled back.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::Recipient;
 
-/// The writer's memory of mailboxes with room.
+/// The writer's memory of mailboxes.
 #[derive(Debug, Default)]
 pub(super) struct Room(RefCell<HashMap<Recipient, u32>>);
 
@@ -16,19 +16,18 @@ pub(super) struct Room(RefCell<HashMap<Recipient, u32>>);
 
 impl Room {
     /// Whether one more row is known to fit.
-    pub(super) fn is_known(&self, to: Recipient) -> bool {
-        self.0.borrow().get(&to).is_some_and(|left| *left > 0)
+    pub(super) fn fits(&self, to: Recipient, most: u32) -> bool {
+        self.0.borrow().get(&to).is_some_and(|rows| *rows < most)
     }
 
-    /// A count has shown that so many more rows fit.
-    pub(super) fn grant(&self, to: Recipient, rows: u32) {
+    pub(super) fn counted(&self, to: Recipient, rows: u32) {
         self.0.borrow_mut().insert(to, rows);
     }
 
     /// A row was added.
-    pub(super) fn spend(&self, to: Recipient) {
-        if let Some(left) = self.0.borrow_mut().get_mut(&to) {
-            *left = left.saturating_sub(1);
+    pub(super) fn added(&self, to: Recipient) {
+        if let Some(rows) = self.0.borrow_mut().get_mut(&to) {
+            *rows = rows.saturating_add(1);
         }
     }
 
@@ -37,3 +36,7 @@ impl Room {
         self.0.borrow_mut().clear();
     }
 }
+
+#[cfg(test)]
+#[path = "room_tests.rs"]
+mod tests;

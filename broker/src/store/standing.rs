@@ -2,7 +2,8 @@
 //!
 //! A long poll that finds nothing stays with the writer thread. The next group that wakes its recipient runs it
 //! once more in the same transaction, so one commit holds the send and the receipt: a message that is waited for
-//! is flushed once on its way, not twice.
+//! is flushed once on its way, not twice. A group has room for so many; the rest of those that it wakes is the
+//! next group. When a commit fails, what ran in it hears so, and what found nothing in it looks again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,15 +26,18 @@ pub enum Turnout<T> {
 /// The caller's end.
 #[derive(Debug)]
 pub struct Standing<T> {
-    answer: oneshot::Receiver<Result<T, StoreError>>,
+    answer: oneshot::Receiver<Reply<T>>,
     claim: Arc<Claim>,
 }
+
+/// None: it was taken back, and nothing was done.
+type Reply<T> = Result<Option<T>, StoreError>;
 
 /// The writer's end.
 pub(super) struct Order<T, F> {
     work: F,
     result: Option<Result<T, StoreError>>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
+    reply: oneshot::Sender<Reply<T>>,
     claim: Arc<Claim>,
     /// Has run and found nothing.
     parked: bool,
@@ -43,6 +47,8 @@ pub(super) struct Order<T, F> {
 #[derive(Default)]
 pub(super) struct Parked {
     orders: HashMap<Recipient, Vec<Box<dyn Job>>>,
+    /// Whom orders began to wait for in the commit that is being made.
+    fresh: Vec<Recipient>,
     /// Orders since abandoned ones were looked for.
     added: usize,
 }
@@ -76,7 +82,8 @@ impl<T> Standing<T> {
     /// # Errors
     /// The closure's own error, or the commit's.
     pub async fn answer(&mut self) -> Result<T, StoreError> {
-        (&mut self.answer).await.map_err(|_| StoreError::Stopped)?
+        let reply = (&mut self.answer).await.map_err(|_| StoreError::Stopped)?;
+        reply?.ok_or(StoreError::Stopped)
     }
 
     /// Takes it back. An answer that is on its way is waited for; none when nothing was done.
@@ -87,7 +94,7 @@ impl<T> Standing<T> {
         if self.claim.0.swap(WITHDRAWN, Ordering::AcqRel) != RUNNING {
             return Ok(None);
         }
-        self.answer.await.ok().transpose()
+        self.answer.await.map_err(|_| StoreError::Stopped)?
     }
 }
 
@@ -116,7 +123,7 @@ where
     fn run(&mut self, tx: &mut Tx<'_>) -> Keep {
         // A caller that is gone, or took it back, must not be given anything.
         if self.reply.is_closed() || self.parked && !self.claim.step(WAITING, RUNNING) {
-            return Keep::RollBack;
+            return Keep::Release;
         }
         let work = &mut self.work;
         match guarded(|| work(tx)) {
@@ -129,7 +136,7 @@ where
                 Keep::Park(recipient)
             }
             // Taken back while it ran: its caller hears that there was nothing.
-            Ok(Turnout::WaitFor(_)) => Keep::RollBack,
+            Ok(Turnout::WaitFor(_)) => Keep::Release,
             Err(error) => {
                 self.result = Some(Err(error));
                 Keep::RollBack
@@ -146,14 +153,10 @@ where
     }
 
     fn settle(self: Box<Self>, committed: Result<(), StoreError>) {
-        let result = match (committed, self.result) {
-            (Ok(()), Some(result)) => result,
-            (Err(fault), _) => Err(fault),
-            // Its caller has gone or hears so by the closed channel.
-            (Ok(()), None) => return,
-        };
+        let Self { result, reply, .. } = *self;
+        let told = committed.and_then(|()| result.transpose());
         // The caller may have gone away; the rows stay leased under the turn that they were given to.
-        let _ = self.reply.send(result);
+        let _ = reply.send(told);
     }
 }
 
@@ -170,11 +173,26 @@ impl Parked {
             });
         }
         self.orders.entry(recipient).or_default().push(job);
+        self.fresh.push(recipient);
     }
 
     /// What waits for the recipient, in the order in which it came.
     pub(super) fn take(&mut self, recipient: Recipient) -> Vec<Box<dyn Job>> {
-        self.orders.remove(&recipient).unwrap_or_default()
+        let mut jobs = self.orders.remove(&recipient).unwrap_or_default();
+        jobs.retain(|job| job.is_wanted());
+        jobs
+    }
+
+    /// What they saw is on disk.
+    pub(super) fn committed(&mut self) {
+        self.fresh.clear();
+    }
+
+    /// What may have found nothing only because of writes that were rolled back. Its wake was lost with
+    /// them, or there will be none, so it has to look again.
+    pub(super) fn rolled_back(&mut self) -> Vec<Box<dyn Job>> {
+        let fresh = std::mem::take(&mut self.fresh);
+        fresh.into_iter().flat_map(|whom| self.take(whom)).collect()
     }
 }
 

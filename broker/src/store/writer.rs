@@ -16,7 +16,8 @@ use crate::model::retry::Retry;
 use crate::shutdown::Tasks;
 use crate::wakers::Wakers;
 
-/// Closures that one commit takes at the most: beyond it a group only adds latency.
+/// Turns that one commit takes at the most: beyond it a group only adds latency, and the answers that wait for it
+/// take memory.
 const GROUP: usize = 1024;
 
 /// One queued write: runs in its savepoint, then learns how the commit went.
@@ -64,7 +65,7 @@ pub(super) struct Writer {
 /// The jobs of one commit.
 #[derive(Default)]
 struct Group {
-    /// In the order in which they run. A wake adds what waits for it.
+    /// In the order in which they run. A wake adds what waits for it; what is too much is the next group.
     next: VecDeque<Box<dyn Job>>,
     /// Have run, and wait for the commit.
     ran: Vec<Box<dyn Job>>,
@@ -75,35 +76,44 @@ struct Group {
 impl Writer {
     /// Runs until every sender is gone, or the first failed fsync.
     pub(super) fn run(mut self) {
-        let mut came = Vec::new();
-        while self.jobs.blocking_recv_many(&mut came, GROUP) > 0 {
-            let mut group = Group {
-                next: std::mem::take(&mut came).into(),
-                ran: Vec::new(),
-            };
+        let mut group = Group::default();
+        while self.fill(&mut group) {
             match self.commit(&mut group) {
                 Ok(after) => {
                     self.report("");
-                    group.settle(&Ok(()));
+                    group.succeed();
                     self.wakers.wake(&after.wakes, after.evented);
                 }
                 Err(fault) => {
                     self.report(&fault.to_string());
-                    group.settle(&Err(fault.clone()));
+                    group.fail(&fault);
                     if let StoreError::Fsync(why) = fault {
                         error!(error = %why, "a write did not reach the disk: stopping");
                         self.tasks
                             .fail(format!("a write did not reach the disk: {why}"));
                         return;
                     }
+                    group.next.extend(self.parked.rolled_back());
                 }
             }
         }
     }
 
+    /// What was left over goes first; without it, what comes. Says whether there is anything.
+    fn fill(&mut self, group: &mut Group) -> bool {
+        if group.next.is_empty() {
+            let mut came = Vec::new();
+            self.jobs.blocking_recv_many(&mut came, GROUP);
+            group.next = came.into();
+        }
+        !group.next.is_empty()
+    }
+
     fn commit(&mut self, group: &mut Group) -> Result<AfterCommit, StoreError> {
         let result = self.try_commit(group);
-        if result.is_err() {
+        if result.is_ok() {
+            self.parked.committed();
+        } else {
             self.room.forget();
             if !self.conn.is_autocommit() {
                 // Already failing: the first error is the one to report.
@@ -116,33 +126,45 @@ impl Writer {
     fn try_commit(&mut self, group: &mut Group) -> Result<AfterCommit, StoreError> {
         self.statement("BEGIN IMMEDIATE")?;
         let mut all = AfterCommit::default();
-        while let Some(mut job) = group.next.pop_front() {
-            self.statement("SAVEPOINT job")?;
-            let mut tx = Tx::new(&self.conn, self.clock.now(), self.retry, &self.room);
-            match job.run(&mut tx) {
-                Keep::Release => {
-                    let after = tx.finish();
-                    for wake in &after.wakes {
-                        group.next.extend(self.parked.take(*wake));
-                    }
-                    all.add(after);
-                    group.ran.push(job);
-                }
-                Keep::Park(recipient) => self.parked.add(recipient, job),
-                Keep::RollBack => {
-                    let fault = job.fault();
-                    group.ran.push(job);
-                    if let Some(fault) = fault.filter(|fault| self.ends_group(fault)) {
-                        return Err(fault);
-                    }
-                    self.room.forget();
-                    self.statement("ROLLBACK TO job")?;
-                }
+        for _ in 0..GROUP {
+            if group.next.is_empty() {
+                break;
             }
+            self.statement("SAVEPOINT job")?;
+            self.turn(group, &mut all)?;
             self.statement("RELEASE job")?;
         }
         self.statement("COMMIT")?;
         Ok(all)
+    }
+
+    /// The next job, in its savepoint.
+    fn turn(&mut self, group: &mut Group, all: &mut AfterCommit) -> Result<(), StoreError> {
+        let Some(mut job) = group.next.pop_front() else {
+            return Ok(());
+        };
+        let mut tx = Tx::new(&self.conn, self.clock.now(), self.retry, &self.room);
+        match job.run(&mut tx) {
+            Keep::Release => {
+                let after = tx.finish();
+                for wake in &after.wakes {
+                    group.next.extend(self.parked.take(*wake));
+                }
+                all.add(after);
+                group.ran.push(job);
+            }
+            Keep::Park(recipient) => self.parked.add(recipient, job),
+            Keep::RollBack => {
+                let fault = job.fault();
+                group.ran.push(job);
+                if let Some(fault) = fault.filter(|fault| self.ends_group(fault)) {
+                    return Err(fault);
+                }
+                self.room.forget();
+                self.statement("ROLLBACK TO job")?;
+            }
+        }
+        Ok(())
     }
 
     fn statement(&self, sql: &str) -> Result<(), StoreError> {
@@ -170,10 +192,17 @@ impl Writer {
 // === impl Group ===
 
 impl Group {
-    /// Tells every job how the commit went, those too that had no turn before it failed.
-    fn settle(self, committed: &Result<(), StoreError>) {
-        for job in self.ran.into_iter().chain(self.next) {
-            job.settle(committed.clone());
+    /// Those that had a turn are on disk.
+    fn succeed(&mut self) {
+        for job in self.ran.drain(..) {
+            job.settle(Ok(()));
+        }
+    }
+
+    /// Nothing is on disk, and those that had no turn had none because of the same fault.
+    fn fail(&mut self, fault: &StoreError) {
+        for job in self.ran.drain(..).chain(self.next.drain(..)) {
+            job.settle(Err(fault.clone()));
         }
     }
 }

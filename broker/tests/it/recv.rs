@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use hive_proto::ids::{AgentId, Epoch};
-use hive_proto::v1::{FailureClass, Outcome};
+use hive_proto::v1::{FailureClass, MessageState, Outcome};
 use hived::inbox::{InboxError, Received, RecvArgs, Sender, Take};
 use hived::model::message::Delivery;
 use hived::settle::Seen;
 use hived::store::agents::{self, Desired, Pause};
 
-use crate::kit::{Core, bodies, ending, ids, secs};
+use crate::kit::{Core, bodies, ending, ids, outgoing, secs};
 
 const OPERATOR: Sender = Sender::Operator;
 
@@ -115,6 +115,111 @@ async fn a_client_that_drops_its_poll_at_any_moment_consumes_nothing() {
         core.end(scout, epoch, received.turn.unwrap(), Outcome::Ok)
             .await;
     }
+}
+
+/// Returns once everything that was asked of the writer before has had its turn.
+async fn caught_up(core: &Core) {
+    core.store.write(|_| Ok(())).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_for_a_poll_that_was_abandoned_is_as_if_nobody_had_asked() {
+    let core = Core::new();
+    let scout = core.agent("scout").await;
+    let epoch = core.open(scout, "a").await;
+    let mut poll = Box::pin(core.inbox.recv(scout, waiting(epoch, secs(60))));
+    assert!(futures::poll!(&mut poll).is_pending());
+    caught_up(&core).await;
+    drop(poll);
+    let id = core.send(OPERATOR, "scout", "go").await;
+    caught_up(&core).await;
+    let row = core.message(id).await;
+    assert_eq!((row.state, row.turn), (MessageState::Queued, None));
+    assert_eq!(core.story(id).await, ["message.queued"]);
+    let received = core.take(scout, epoch, 1).await;
+    let row = &received.rows[0];
+    assert_eq!((row.delivery, row.attempt), (Delivery::First, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_runs_out_as_a_message_comes_loses_nothing_and_hands_nothing_out_twice() {
+    let core = Core::new();
+    let scout = core.agent("scout").await;
+    let epoch = core.open(scout, "a").await;
+    for n in 0..200 {
+        let body = n.to_string();
+        let poll = core
+            .inbox
+            .recv(scout, waiting(epoch, Duration::from_micros(n * 25)));
+        let (received, id) = tokio::join!(poll, core.send(OPERATOR, "scout", &body));
+        let mut received = received.unwrap();
+        if received.rows.is_empty() {
+            assert_eq!(core.message(id).await.state, MessageState::Queued);
+            received = core.take(scout, epoch, 1).await;
+        }
+        let row = &received.rows[0];
+        assert_eq!((row.delivery, row.attempt), (Delivery::First, 0));
+        assert_eq!(bodies(&received), [body]);
+        core.end(scout, epoch, received.turn.unwrap(), Outcome::Ok)
+            .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poll_that_waits_is_given_a_batch_from_its_oldest_on() {
+    let core = Core::new();
+    let scout = core.agent("scout").await;
+    let epoch = core.open(scout, "a").await;
+    let mut args = waiting(epoch, secs(60));
+    args.max = 2;
+    let mut poll = Box::pin(core.inbox.recv(scout, args));
+    assert!(futures::poll!(&mut poll).is_pending());
+    caught_up(&core).await;
+    let batch = ["1", "2", "3"].map(|body| ("scout".to_owned(), outgoing(body)));
+    core.inbox.send_batch(OPERATOR, batch.into()).await.unwrap();
+    let received = poll.await.unwrap();
+    assert_eq!(bodies(&received), ["1", "2"]);
+    assert_eq!(received.remaining, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poll_that_waits_begins_nothing_while_its_agent_is_paused() {
+    let core = Core::new();
+    let scout = core.agent("scout").await;
+    let epoch = core.open(scout, "a").await;
+    let pause = async |pause| {
+        core.store
+            .write(move |tx| agents::set_paused(tx, scout, pause))
+            .await
+            .unwrap();
+    };
+    let mut poll = Box::pin(core.inbox.recv(scout, waiting(epoch, secs(60))));
+    assert!(futures::poll!(&mut poll).is_pending());
+    pause(Pause::Paused).await;
+    let id = core.send(OPERATOR, "scout", "go").await;
+    caught_up(&core).await;
+    assert!(futures::poll!(&mut poll).is_pending());
+    assert_eq!(core.message(id).await.state, MessageState::Queued);
+    pause(Pause::Resumed).await;
+    assert_eq!(bodies(&poll.await.unwrap()), ["go"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poll_of_an_older_session_takes_nothing_from_the_newer_one() {
+    let core = Core::new();
+    let scout = core.agent("scout").await;
+    let old = core.open(scout, "a").await;
+    let mut poll = Box::pin(core.inbox.recv(scout, waiting(old, secs(60))));
+    assert!(futures::poll!(&mut poll).is_pending());
+    caught_up(&core).await;
+    // Its harness is silent for so long that another one may have its place.
+    core.time.advance(secs(3_600));
+    let new = core.open(scout, "b").await;
+    core.send(OPERATOR, "scout", "go").await;
+    let fenced = poll.await;
+    assert!(matches!(fenced, Err(InboxError::Stale { given }) if given == old));
+    let received = core.take(scout, new, 1).await;
+    assert_eq!(received.rows[0].delivery, Delivery::First);
 }
 
 #[tokio::test(flavor = "multi_thread")]

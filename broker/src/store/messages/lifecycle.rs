@@ -32,7 +32,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &NewMessage<'_>) -> Result<MessageId, StoreE
         ])?;
     let id = MessageId(tx.conn().last_insert_rowid());
     tx.wake(new.to);
-    tx.room().spend(new.to);
+    tx.room().added(new.to);
     let data = json!({"id": id, "from": new.from, "bytes": new.body.len(),
         "in_reply_to": new.in_reply_to});
     let about = About::message(id, filed_under(new.to, new.from_id));
@@ -147,7 +147,7 @@ pub fn revive(tx: &mut Tx<'_>, row: &Fate) -> Result<(), StoreError> {
         .execute([row.id.0])?;
     one(changed, row.id, "dead")?;
     tx.wake(row.to);
-    tx.room().spend(row.to);
+    tx.room().added(row.to);
     events::append(tx, Kind::MessageRevived, about(row), &json!({"id": row.id}))
 }
 

@@ -130,15 +130,12 @@ pub fn mark_rehanded(
 /// # Errors
 /// When the table cannot be read.
 pub fn full(tx: &Tx<'_>, to: Recipient, most: u32) -> Result<Option<u32>, StoreError> {
-    if tx.room().is_known(to) {
+    if tx.room().fits(to, most) {
         return Ok(None);
     }
     let rows = unfinished(tx.conn(), to)?;
-    if rows >= most {
-        return Ok(Some(rows));
-    }
-    tx.room().grant(to, most - rows);
-    Ok(None)
+    tx.room().counted(to, rows);
+    Ok((rows >= most).then_some(rows))
 }
 
 /// Rows of a mailbox that are neither acked nor dead.
