@@ -165,6 +165,8 @@ impl Refuse for LooseEndError {
         let reason = match self {
             Self::Question(error) => return error.refusal(),
             Self::Reminder(error) => return error.refusal(),
+            Self::Approval(error) => return error.refusal(),
+            Self::Schedule(error) => return error.refusal(),
             Self::Store(error) => return error.refusal(),
             Self::UnknownKind(_) => Reason::InvalidArgument,
             Self::UnknownAgent(_) => Reason::UnknownAgent,
@@ -259,9 +261,12 @@ impl Refuse for ApprovalError {
             Self::TooLong { .. } | Self::KeyTooLong { .. } | Self::NotCanonical(_) => {
                 Reason::InvalidArgument
             }
-            Self::TooMany { .. } => Reason::LimitReached,
+            Self::TooMany { .. } => {
+                let hint = "get_loose_ends lists them, cancel_loose_end takes one back";
+                return Refusal::new(Reason::LimitReached, self.to_string()).with_hint(hint);
+            }
             Self::KeyConflict(_) => Reason::KeyConflict,
-            Self::NotYours(_) => Reason::NotPermitted,
+            Self::NotYours { .. } => Reason::NotPermitted,
             Self::Store(error) => return error.refusal(),
         };
         Refusal::new(reason, self.to_string())

@@ -88,16 +88,12 @@ pub async fn report(hive: &Hive) -> Result<HiveStatus, StatusError> {
 
 /// A request that nobody but a person can decide.
 fn decision(row: ApprovalRow) -> v1::Waiting {
-    let said = match row.description.as_str() {
-        "" => String::new(),
-        said => format!(": {said}"),
-    };
     v1::Waiting {
         kind: Concern::Approval.word().to_owned(),
-        agent: row.requester_name,
         id: row.id.0,
         since_ms: row.requested_at.0,
-        text: format!("{}{said}", row.kind),
+        text: row.line(),
+        agent: row.requester_name,
     }
 }
 

@@ -8,7 +8,8 @@ use super::kind::Kind;
 use super::tell::tell;
 use crate::model::approval::{Event, State, next};
 use crate::store::approvals::{self, ApprovalRow, Said};
-use crate::store::{StoreError, Tx, intents};
+use crate::store::{StoreError, Tx, intents, roster};
+use crate::topology;
 
 /// A person's yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,21 +91,23 @@ pub(super) fn lapse(tx: &mut Tx<'_>, row: &ApprovalRow) -> Result<State, StoreEr
     Ok(State::Expired)
 }
 
-/// Its requester takes it back.
+/// Its requester, or a manager above it, takes it back. The same once more is the same as once: a
+/// call is made again when its reply was lost.
 ///
 /// # Errors
 /// A refusal; the store's failure.
-pub(super) fn take_back(
-    tx: &mut Tx<'_>,
-    requester: AgentId,
-    id: ApprovalId,
-) -> Result<(), ApprovalError> {
+pub(crate) fn take_back(tx: &mut Tx<'_>, by: AgentId, id: ApprovalId) -> Result<(), ApprovalError> {
     let row = approvals::find(tx.conn(), id)?.ok_or(ApprovalError::Unknown(id))?;
-    if row.requester != requester {
-        return Err(ApprovalError::NotYours(id));
+    if by != row.requester && !topology::manages(tx.conn(), by, row.requester)? {
+        let requester = row.requester_name;
+        return Err(ApprovalError::NotYours { id, requester });
+    }
+    let name = roster::member(tx.conn(), by)?.map_or_else(String::new, |member| member.name);
+    let why = format!("taken back by {name}");
+    if row.state == State::Cancelled && row.result == why {
+        return Ok(());
     }
     still_open(&row)?;
-    let why = format!("taken back by {}", row.requester_name);
     withdraw(tx, &row, &why)?;
     Ok(())
 }

@@ -33,8 +33,10 @@ pub enum ApprovalError {
     KeyTooLong { bytes: usize, most: usize },
     #[error("the key was used for approval {0}, which asks for something else")]
     KeyConflict(ApprovalId),
-    #[error("approval {0} was asked for by somebody else")]
-    NotYours(ApprovalId),
+    #[error(
+        "approval {id} is neither this agent's nor of an agent below it: {requester} asked for it"
+    )]
+    NotYours { id: ApprovalId, requester: String },
     #[error(transparent)]
     NotCanonical(#[from] NotCanonical),
     #[error(transparent)]

@@ -23,7 +23,7 @@ pub use kind::Kind;
 pub use request::{Asked, Request};
 pub use service::Approvals;
 
-pub(crate) use decide::{withdraw_of, withdraw_on};
+pub(crate) use decide::{take_back, withdraw_of, withdraw_on};
 pub(crate) use request::{replay, request};
 
 pub use crate::store::approvals::{ApprovalRow, Listing};

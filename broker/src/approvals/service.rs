@@ -98,17 +98,17 @@ impl Approvals {
         self.get(id).await
     }
 
-    /// Its requester takes it back.
+    /// Its requester, or a manager above it, takes it back.
     ///
     /// # Errors
     /// A refusal, the store's failure.
     pub async fn take_back(
         &self,
-        requester: AgentId,
+        by: AgentId,
         id: ApprovalId,
     ) -> Result<ApprovalRow, ApprovalError> {
         self.store
-            .write(move |tx| split(decide::take_back(tx, requester, id)))
+            .write(move |tx| split(decide::take_back(tx, by, id)))
             .await??;
         self.get(id).await
     }

@@ -12,7 +12,8 @@
 //!
 //! - Approved, Denied: a person decided, once; who comes second learns who was first.
 //! - Carried: the intent of an approved one was carried out, or cannot be.
-//! - Withdrawn: its requester took it back, or its requester was purged.
+//! - Withdrawn: its requester or a manager above it took it back, its requester was purged, or what it
+//!   was to change was changed otherwise or ended.
 //! - TimedOut: nobody decided in time.
 
 /// Where an approval is.

@@ -6,14 +6,17 @@ use hive_proto::ids::{AgentId, Epoch, MessageId, QuestionId, TurnId};
 use hive_proto::v1;
 use tonic::Status;
 
-use super::send;
 use super::status::status;
+use super::{guard, send};
 use crate::hive::Hive;
 use crate::inbox::Novelty;
 use crate::loose_ends::Kind;
 use crate::questions::{Asking, Choice, Decider, WaitArgs};
 use crate::reconcile::{DEADLINES, REMINDERS};
 use crate::reminders::Setting;
+
+/// The call that is there to end schedules.
+const CANCEL_SCHEDULE: &str = "/hive.v1.ManagerService/CancelSchedule";
 
 pub(super) async fn ask(
     hive: &Hive,
@@ -86,6 +89,11 @@ pub(super) async fn cancel_loose_end(
     request: v1::CancelLooseEndRequest,
 ) -> Result<v1::CancelLooseEndResponse, Status> {
     let kind = Kind::parse(&request.kind).map_err(status)?;
+    match kind {
+        Kind::Question | Kind::Reminder | Kind::Approval => {}
+        // The same act by another call: it takes the same right.
+        Kind::Schedule => guard::admit_as(CANCEL_SCHEDULE, agent, &hive.authority).await?,
+    }
     let cancelled = hive.loose_ends.cancel(agent, kind, request.id).await;
     cancelled.map_err(status)?;
     Ok(v1::CancelLooseEndResponse {})

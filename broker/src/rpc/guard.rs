@@ -164,6 +164,19 @@ impl Service<Request<Body>> for Guarded<Routes> {
     }
 }
 
+/// Asks for the right to another call, in a handler that does for some requests what that call does.
+///
+/// # Errors
+/// Why the agent may not make that call.
+pub(super) async fn admit_as(
+    path: &str,
+    agent: AgentId,
+    authority: &Authority,
+) -> Result<(), Refusal> {
+    let rule = authorisation::rule(path).ok_or_else(|| authorisation::unruled(path))?;
+    admit_agent(rule, agent, authority).await
+}
+
 async fn admit_agent(rule: &Rule, id: AgentId, authority: &Authority) -> Result<(), Refusal> {
     // The calls of every turn need nothing of the database.
     if rule.who == Who::Agent && rule.group.is_none() {

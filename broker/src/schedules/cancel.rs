@@ -12,7 +12,10 @@ use crate::store::{StoreError, Tx};
 
 /// Ends the whole schedule, or takes these targets out; one without targets is ended. Ending twice
 /// is the same as once.
-pub(super) fn cancel(
+///
+/// # Errors
+/// When it is not the actor's or has ended; the store's failure.
+pub(crate) fn cancel(
     tx: &mut Tx<'_>,
     actor: Actor,
     id: ScheduleId,

@@ -28,7 +28,7 @@ pub use make::Made;
 pub use service::{Schedules, SettledCounts};
 pub use view::{Fired, ScheduleDetail, ScheduleView};
 
-pub(crate) use cancel::drop_purged;
+pub(crate) use cancel::{cancel, drop_purged};
 pub(crate) use carry::carry_out;
 
 pub use crate::store::schedules::{

@@ -62,6 +62,19 @@ pub struct Said<'a> {
     pub result: &'a str,
 }
 
+// === impl ApprovalRow ===
+
+impl ApprovalRow {
+    /// What it is, in one line: its kind and what the requester says about it.
+    #[must_use]
+    pub fn line(&self) -> String {
+        match self.description.as_str() {
+            "" => self.kind.clone(),
+            said => format!("{}: {said}", self.kind),
+        }
+    }
+}
+
 /// Which ones are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {

@@ -14,6 +14,7 @@ mod events;
 mod gateway;
 mod inbox;
 mod kit;
+mod loose_ends;
 mod model;
 mod notify;
 mod purge;

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::context::{CallKey, ToolContext};
 
 pub(super) const NAME: &str = "cancel_loose_end";
-pub(super) const DOC: &str = "Give up one of your loose ends: withdraw a question that you asked, or \
-    cancel a reminder. A manager may also cancel those of agents below it.";
+pub(super) const DOC: &str = "Give up one of your loose ends: withdraw a question that you asked, cancel \
+    a reminder, take back what you asked the operator to approve, or, as a manager, end a schedule. A \
+    manager may also cancel those of agents below it.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Its kind as `get_loose_ends` shows it, e.g. `question` or `reminder`.
+    /// Its kind as `get_loose_ends` shows it: `question`, `reminder`, `approval` or `schedule`.
     kind: String,
     /// Its id.
     id: i64,

@@ -10,7 +10,8 @@ use super::moment;
 
 pub(super) const NAME: &str = "get_loose_ends";
 pub(super) const DOC: &str = "List what is still open for you: questions that you asked or that wait \
-    for your answer, reminders that you set. Each has the kind and the id that `cancel_loose_end` takes.";
+    for your answer, reminders that you set, what you asked the operator to approve, schedules that you \
+    own. Each has the kind and the id that `cancel_loose_end` takes.";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,8 +1,8 @@
 //! An agent asks, the operator decides, the schedule runs: over the sockets and by the command.
 
 use hive_proto::v1::{
-    CreateAgentRequest, CreateScheduleRequest, EditScheduleRequest, FireScheduleRequest, Reason,
-    Timing,
+    CancelLooseEndRequest, CreateAgentRequest, CreateScheduleRequest, EditScheduleRequest,
+    FireScheduleRequest, GetLooseEndsRequest, LooseEnd, Reason, Timing,
 };
 use hive_tests::TestHive;
 use hive_tests::client::refusal;
@@ -176,4 +176,82 @@ async fn an_agent_decides_nothing_and_is_nobody_else() {
         .await;
     assert_eq!(refusal(&ant.unwrap_err()).reason, Reason::WrongRole);
     assert!(hive.mailbox("ant").await.is_empty());
+}
+
+async fn loose_ends(hive: &TestHive, name: &str, of: &str) -> Vec<LooseEnd> {
+    let request = GetLooseEndsRequest {
+        agent: of.to_owned(),
+    };
+    let found = hive.agent(name).get_loose_ends(request).await.unwrap();
+    found.into_inner().loose_ends
+}
+
+async fn give_up(hive: &TestHive, name: &str, kind: &str, id: i64) -> Result<(), Reason> {
+    let request = CancelLooseEndRequest {
+        kind: kind.to_owned(),
+        id,
+    };
+    let cancelled = hive.agent(name).cancel_loose_end(request).await;
+    cancelled
+        .map(|_| ())
+        .map_err(|status| refusal(&status).reason)
+}
+
+#[tokio::test]
+async fn what_waits_for_the_operator_and_what_fires_again_are_loose_ends() {
+    let mut hive = TestHive::builder().by_hand().start().await;
+    crew(&mut hive).await;
+    let mut lead = hive.manager("lead");
+    // Schedules are of whole seconds.
+    let later = (now_ms() / 1_000 + 3_600) * 1_000;
+    for key in ["kept", "taken back"] {
+        let asked = lead.request_schedule_prompt(request(key, later, key));
+        asked.await.unwrap();
+    }
+    hive.hive(&["approve", "1"]).await.expect_code(0);
+    let mut ends = loose_ends(&hive, "lead", "*").await;
+    ends.sort_by(|one, other| one.kind.cmp(&other.kind));
+    let shown: Vec<_> = ends
+        .iter()
+        .map(|end| (end.kind.as_str(), end.id, end.agent.as_str(), end.due_ms))
+        .collect();
+    let expiry = ends[0].since_ms + 7 * 86_400_000;
+    let expected = [
+        ("approval", 2, "lead", expiry),
+        ("schedule", 1, "lead", later),
+    ];
+    assert_eq!(shown, expected);
+    assert_eq!(
+        (ends[0].waits_for.as_str(), ends[0].text.as_str()),
+        ("operator", "schedule_prompt: news")
+    );
+    assert_eq!(loose_ends(&hive, "ant", "").await, []);
+
+    // To end a schedule takes the right to end schedules, by this call too.
+    assert_eq!(
+        give_up(&hive, "ant", "schedule", 1).await,
+        Err(Reason::WrongRole)
+    );
+    assert_eq!(
+        give_up(&hive, "ant", "approval", 2).await,
+        Err(Reason::NotPermitted)
+    );
+    let rights = ["agent", "rights", "lead", "--tool-groups", "questions"];
+    hive.hive(&rights).await.expect_code(0);
+    assert_eq!(
+        give_up(&hive, "lead", "schedule", 1).await,
+        Err(Reason::NotPermitted)
+    );
+    let rights = ["agent", "rights", "lead", "--all-tools"];
+    hive.hive(&rights).await.expect_code(0);
+
+    give_up(&hive, "lead", "approval", 2).await.unwrap();
+    give_up(&hive, "lead", "schedule", 1).await.unwrap();
+    assert_eq!(loose_ends(&hive, "lead", "").await, []);
+    let late = hive.hive(&["approve", "2"]).await.expect_code(4);
+    assert!(late.stderr.contains("taken back by lead"), "{late:?}");
+    assert_eq!(
+        give_up(&hive, "lead", "approval", 1).await,
+        Err(Reason::AlreadyDecided)
+    );
 }
