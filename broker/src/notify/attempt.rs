@@ -114,7 +114,7 @@ impl Inner {
             told = sender::send(&self.client, channel, notice, payload, now) => told,
             () = stopping.cancelled() => {
                 if let Way::Command(_) = channel.way {
-                    command::end(&notice.data.id).await;
+                    command::end(std::slice::from_ref(&notice.data.id)).await;
                 }
                 Err(Failure {
                     why: "hived stopped".to_owned(),

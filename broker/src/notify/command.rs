@@ -60,7 +60,7 @@ pub(super) async fn run(
     let name = program.run.first().cloned().unwrap_or_default();
     // What a broker that was killed has left of the same notification must not run beside it.
     let id = &notice.data.id;
-    runtime::end_marked(MARK, id, None).await;
+    end(std::slice::from_ref(id)).await;
     let mut child = command(program, notice).spawn().map_err(|error| {
         let program = name.clone();
         let why = error.to_string();
@@ -70,7 +70,7 @@ pub(super) async fn run(
     let ended = tokio::time::timeout(limit, attend(&mut child, payload)).await;
     // One that has not ended still holds its number, which is its group's.
     let group = leader.filter(|_| ended.is_err());
-    runtime::end_marked(MARK, id, group).await;
+    runtime::end_marked(MARK, std::slice::from_ref(id), group).await;
     match ended {
         Err(_) => Err(CommandError::TooLong {
             program: name,
@@ -201,9 +201,11 @@ async fn read_bounded(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) 
     }
 }
 
-/// Ends what a notification's program has started, when nobody waits for it any more.
-pub(super) async fn end(id: &str) {
-    runtime::end_marked(MARK, id, None).await;
+/// Ends what these notifications' programs have started, when nobody waits for it any more.
+pub(super) async fn end(ids: &[String]) {
+    if !ids.is_empty() {
+        runtime::end_marked(MARK, ids, None).await;
+    }
 }
 
 #[cfg(test)]

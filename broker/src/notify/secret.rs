@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use rustix::fs::OFlags;
+use tokio::fs::OpenOptions;
 use tokio::io::AsyncReadExt as _;
 
 use super::settings::Source;
@@ -33,7 +35,13 @@ pub(super) async fn read(source: &Source) -> Result<String, SecretError> {
                 path: path.clone(),
                 why: error.to_string(),
             };
-            let file = tokio::fs::File::open(path).await.map_err(unreadable)?;
+            // A pipe that nobody fills must not hold up the channel, nor hived's end.
+            let file = OpenOptions::new()
+                .read(true)
+                .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+                .open(path)
+                .await
+                .map_err(unreadable)?;
             let mut text = String::new();
             let read = file.take(BYTES).read_to_string(&mut text).await;
             read.map_err(unreadable)?;

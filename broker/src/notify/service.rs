@@ -1,10 +1,11 @@
 //! The service of notifications: what the edges may ask.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::future::join_all;
 use hive_proto::ids::EventSeq;
-use tokio::sync::Notify as Wake;
+use tokio::sync::{Notify as Wake, oneshot};
 use tracing::warn;
 
 use super::attempt::Step;
@@ -95,7 +96,7 @@ impl Notify {
             None if self.0.channels.is_empty() => return Err(NotifyError::NoChannels),
             None => self.0.channels.iter().collect(),
         };
-        let tries = posts.into_iter().map(|post| self.0.test(&post.channel));
+        let tries = posts.into_iter().map(|post| self.test_one(&post.channel));
         Ok(join_all(tries).await)
     }
 
@@ -159,15 +160,33 @@ impl Notify {
             quote: String::new(),
             at: self.0.clock.now(),
         };
-        let notice = Notice::of(&uid(), concern.rule(), &[item], self.0.clock.now());
+        let items = [item];
         let wants = |post: &&Post| post.channel.on.contains(&concern);
         let tries = self.0.channels.iter().filter(wants).map(|post| async {
+            // An id of its own: by it a channel's program is told from another's when it is ended.
+            let notice = Notice::of(&uid(), concern.rule(), &items, self.0.clock.now());
             if let Err(failure) = self.0.send(&post.channel, &notice, &notice.json()).await {
                 let channel = &post.channel.name;
                 warn!(channel, error = failure.why, "nobody could be told");
             }
         });
         join_all(tries).await;
+    }
+
+    /// In a task of its own: whoever asked may go away meanwhile, and a program is ended all the same.
+    async fn test_one(&self, channel: &Channel) -> Tried {
+        let (done, tried) = oneshot::channel();
+        let (inner, own) = (self.0.clone(), channel.clone());
+        self.0.tasks.spawn("notify-test", async move {
+            // Nobody waits for it any more: it was told all the same.
+            let _ = done.send(inner.test(&own).await);
+        });
+        tried.await.unwrap_or_else(|_| Tried {
+            channel: channel.name.clone(),
+            way: channel.way.word(),
+            error: Some("hived stopped".to_owned()),
+            took: Duration::ZERO,
+        })
     }
 
     fn post(&self, name: &str) -> Result<&Post, NotifyError> {

@@ -18,6 +18,8 @@ use crate::model::notification::Verdict;
 const CONNECT: Duration = Duration::from_secs(5);
 /// What is kept of a receiver's complaint.
 const COMPLAINT: usize = 200;
+/// Parts of a secret URL that are shorter are words like `api`.
+const PART: usize = 8;
 
 /// Why the receiver does not have it. Never holds a secret or the URL.
 #[derive(Debug, thiserror::Error)]
@@ -103,14 +105,15 @@ pub(super) async fn post(
     let agent = concat!("hived/", env!("CARGO_PKG_VERSION"));
     headers.insert(USER_AGENT, HeaderValue::from_static(agent));
     sign(webhook, &notice.data.id, now, &shape.body, &mut headers).await?;
-    let token = authorise(webhook, &mut headers).await?;
+    let mut secrets = said_by(webhook, &url);
+    secrets.extend(authorise(webhook, &mut headers).await?);
     let request = client.post(url).headers(headers).body(shape.body);
     let answered = async {
         let response = request
             .send()
             .await
             .map_err(|error| failed(error, timeout))?;
-        judge(response, now, token.as_deref()).await
+        judge(response, now, &secrets).await
     };
     tokio::time::timeout(timeout, answered)
         .await
@@ -125,6 +128,32 @@ async fn url(webhook: &Webhook) -> Result<Url, WebhookError> {
     let text = secret::read(source).await;
     let text = text.map_err(|error| WebhookError::Secret("URL", error))?;
     address(&text, webhook.allow_http).map_err(WebhookError::Address)
+}
+
+/// What a receiver may say back of a URL that is a secret: all of it behind the host, whole or in
+/// parts.
+fn said_by(webhook: &Webhook, url: &Url) -> Vec<String> {
+    match &webhook.address {
+        Address::Plain(_) => return Vec::new(),
+        Address::Secret(_) => {}
+    }
+    let query = url.query().unwrap_or_default();
+    let parts = url.path().split('/').chain(query.split(['&', '=']));
+    let whole = [url.path(), query, url.password().unwrap_or_default()];
+    let told = parts.filter(|part| part.len() >= PART).chain(whole);
+    told.filter(|one| one.len() > 1)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A text without these, the longest first: one may be a part of another.
+fn without(secrets: &[String], mut text: String) -> String {
+    let mut longest: Vec<&String> = secrets.iter().collect();
+    longest.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    for secret in longest {
+        text = text.replace(secret.as_str(), "…");
+    }
+    text
 }
 
 async fn sign(
@@ -174,7 +203,7 @@ async fn authorise(
 async fn judge(
     mut response: reqwest::Response,
     now: UnixMs,
-    token: Option<&str>,
+    secrets: &[String],
 ) -> Result<(), WebhookError> {
     let status = response.status();
     if status.is_success() {
@@ -188,10 +217,7 @@ async fn judge(
             break;
         }
     }
-    let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    if let Some(token) = token {
-        text = text.replace(token, "…");
-    }
+    let text = without(secrets, String::from_utf8_lossy(&bytes).into_owned());
     let complaint = match plain(&text, COMPLAINT) {
         empty if empty.is_empty() => empty,
         text => format!(": {text}"),

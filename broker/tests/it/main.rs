@@ -17,6 +17,7 @@ mod kit;
 mod loose_ends;
 mod model;
 mod notify;
+mod notify_leaks;
 mod purge;
 mod questions;
 #[expect(

@@ -495,7 +495,7 @@ async fn a_question_waits_for_half_of_its_time_and_not_for_an_answered_one() {
     );
 }
 
-fn program(core: &Core, script: &str) -> Way {
+pub(crate) fn program(core: &Core, script: &str) -> Way {
     use std::os::unix::fs::PermissionsExt as _;
     let path = file(core, "tell", script);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -31,13 +31,13 @@ pub(super) async fn kill(hive: &str, agent: &str, leader: Option<&Seen>) -> usiz
     end(|seen| scan::is_agents(seen.pid, hive, agent), leader).await
 }
 
-/// KILLs every process that has `name` with `value` in its environment, their descendants, and the
-/// whole of a process group, until nothing is left. The group's leader must not have been waited for:
+/// KILLs every process that has `name` with one of `values` in its environment, their descendants, and
+/// the whole of a process group, until nothing is left. The group's leader must not have been waited for:
 /// its number could be another's.
-pub(crate) async fn end_marked(name: &str, value: &str, group: Option<i32>) {
+pub(crate) async fn end_marked(name: &str, values: &[String], group: Option<i32>) {
     let marked = |seen: &Seen| {
         let env = scan::environment(seen.pid);
-        group == Some(seen.group) || env.get(name).is_some_and(|one| one == value)
+        group == Some(seen.group) || env.get(name).is_some_and(|one| values.contains(one))
     };
     end(marked, None).await;
 }

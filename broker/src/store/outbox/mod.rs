@@ -11,6 +11,6 @@ mod rows;
 pub use channels::{adopt, cursor, move_cursor};
 pub use items::{Item, NewItem, add, close, gather, is_ripe, of_row, was_told};
 pub use rows::{
-    Listing, OutboxRow, begin, bury, count_dead, due, fail, find, list, mark_sent, next_at, prune,
-    retry,
+    Listing, OutboxRow, begin, begun, bury, count_dead, due, fail, find, list, mark_sent, next_at,
+    prune, retry,
 };

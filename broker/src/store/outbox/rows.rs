@@ -71,8 +71,8 @@ pub fn list(conn: &Connection, listing: Listing) -> Result<Vec<OutboxRow>, Store
     Ok(rows)
 }
 
-/// Those that were given up and whose channel there still is: how many of each channel, since when, and
-/// the newest one's id and error.
+/// Those that were given up and whose channel there still is: the oldest of each channel, and how many
+/// the channel has.
 ///
 /// # Errors
 /// When the table cannot be read.
@@ -105,6 +105,17 @@ pub fn due(conn: &Connection, channel: &str, now: UnixMs) -> Result<Option<Outbo
         .query_row(params![channel, now.0, far.0], read)
         .optional()?;
     Ok(row)
+}
+
+/// Names of the pending ones that were tried before: a try of theirs may have been cut off.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn begun(conn: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut statement =
+        conn.prepare_cached("SELECT uid FROM outbox WHERE state = 'pending' AND tries > 0")?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// When the channel has something to do next.
