@@ -105,10 +105,7 @@ async fn call(hive: &TestHive, by: &str, method: &str, theirs: &Theirs) -> Met {
             met(manager.fire_schedule_now(fire).await)
         }
         "ManagerService/ListSchedules" => {
-            let all = ListSchedulesRequest {
-                all: true,
-                ..Default::default()
-            };
+            let all = ListSchedulesRequest { all: true };
             let listed = manager.list_schedules(all).await;
             Met::Saw(listed.unwrap().into_inner().schedules.len())
         }
