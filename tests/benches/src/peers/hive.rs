@@ -1,8 +1,13 @@
 //! hive itself: agents that send on their own sockets, and one harness played by hand that receives.
 
+use std::time::{Duration, Instant};
+
 use anyhow::Result;
 use async_trait::async_trait;
-use hive_proto::v1::{CreateAgentRequest, Outcome, SendBatchRequest, SendRequest, send_result};
+use hive_proto::limits::BEAT_MS;
+use hive_proto::v1::{
+    CreateAgentRequest, HarnessState, Outcome, SendBatchRequest, SendRequest, send_result,
+};
 use hive_tests::client::{self, Agent};
 use hive_tests::{Session, TestHive};
 
@@ -20,6 +25,8 @@ struct Caller(Agent);
 struct Harness {
     session: Session,
     turn: i64,
+    /// As a real one does, so that the broker does not take it for lost in a long run.
+    beaten: Instant,
 }
 
 /// Settings without which a benchmark measures the limits instead of the machine.
@@ -86,9 +93,13 @@ impl Bus for Hive {
     async fn receiver(&self) -> Result<Option<Box<dyn Receiver>>> {
         // The same instance each time, so that it takes its own session up again.
         let client = self.hive.agent(SINK);
+        let mut session = Session::resume(client, "bench".to_owned()).await?;
+        // Taken up again, a session is as old as its last beat.
+        session.beat(HarnessState::Idle).await?;
         Ok(Some(Box::new(Harness {
-            session: Session::resume(client, "bench".to_owned()).await?,
+            session,
             turn: 0,
+            beaten: Instant::now(),
         })))
     }
 }
@@ -133,6 +144,10 @@ impl Sender for Caller {
 #[async_trait]
 impl Receiver for Harness {
     async fn next(&mut self) -> Result<Vec<String>> {
+        if self.beaten.elapsed() > Duration::from_millis(BEAT_MS.into()) {
+            self.beaten = Instant::now();
+            self.session.beat(HarnessState::Thinking).await?;
+        }
         let got = self.session.recv(32, 500).await?;
         self.turn = got.turn_id;
         Ok(got
