@@ -112,7 +112,7 @@ pub fn is_queued(
 ) -> Result<bool, StoreError> {
     let found = conn
         .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM messages
+            "SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_queue
              WHERE COALESCE(to_id, 0) = ?1 AND state = 'queued' AND sender = ?2 AND body = ?3)",
         )?
         .query_row(params![mailbox(to), from, body], |row| row.get(0))?;

@@ -1,4 +1,7 @@
 //! Popping: strictly first in, first out for each recipient.
+//!
+//! The index of the queue is named in each statement: left to itself, SQLite prefers that of the whole
+//! mailbox, and every pop would read all that was ever acked.
 
 use hive_proto::ids::{AgentId, Epoch, MessageId, TurnId, UnixMs};
 use hive_proto::limits::RECV_BYTES;
@@ -13,6 +16,9 @@ use crate::model::message::Delivery;
 use crate::store::events::{self, About};
 use crate::store::sessions::sql;
 use crate::store::{Recipient, StoreError, Tx};
+
+const COUNT: &str = "SELECT COUNT(*) FROM messages INDEXED BY messages_queue
+     WHERE COALESCE(to_id, 0) = ?1 AND state = 'queued'";
 
 /// What a pop found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,9 +164,7 @@ fn unfinished(conn: &Connection, recipient: Recipient) -> Result<u32, StoreError
 /// When the table cannot be read.
 pub fn queued(conn: &Connection, recipient: Recipient) -> Result<u32, StoreError> {
     let count = conn
-        .prepare_cached(
-            "SELECT COUNT(*) FROM messages WHERE COALESCE(to_id, 0) = ?1 AND state = 'queued'",
-        )?
+        .prepare_cached(COUNT)?
         .query_row([mailbox(recipient)], |row| row.get(0))?;
     Ok(count)
 }
@@ -170,10 +174,7 @@ pub fn queued(conn: &Connection, recipient: Recipient) -> Result<u32, StoreError
 /// # Errors
 /// When the table cannot be read.
 pub fn queued_fates(conn: &Connection, recipient: Recipient) -> Result<Vec<Fate>, StoreError> {
-    let sql = format!(
-        "SELECT {FATE} FROM messages
-         WHERE COALESCE(to_id, 0) = ?1 AND state = 'queued' ORDER BY id"
-    );
+    let sql = fates_sql();
     let mut statement = conn.prepare_cached(&sql)?;
     let rows = statement.query_map([mailbox(recipient)], read_fate)?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -185,10 +186,7 @@ fn head(
     agent: AgentId,
     max: u32,
 ) -> Result<(Vec<MessageRow>, Option<UnixMs>), StoreError> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM messages
-         WHERE COALESCE(to_id, 0) = ?1 AND state = 'queued' ORDER BY id LIMIT ?2"
-    );
+    let sql = head_sql();
     let mut statement = tx.conn().prepare_cached(&sql)?;
     let mut found = statement.query_map(params![agent.0, max], read)?;
     let mut rows: Vec<MessageRow> = Vec::new();
@@ -235,3 +233,21 @@ fn take(
         &data,
     )
 }
+
+fn fates_sql() -> String {
+    format!(
+        "SELECT {FATE} FROM messages INDEXED BY messages_queue
+         WHERE COALESCE(to_id, 0) = ?1 AND state = 'queued' ORDER BY id"
+    )
+}
+
+fn head_sql() -> String {
+    format!(
+        "SELECT {COLUMNS} FROM messages INDEXED BY messages_queue
+         WHERE COALESCE(to_id, 0) = ?1 AND state = 'queued' ORDER BY id LIMIT ?2"
+    )
+}
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;
